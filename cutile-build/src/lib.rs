@@ -1,0 +1,1 @@
+//! Finds a program's cutile kernels and builds them.

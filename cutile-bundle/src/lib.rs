@@ -1,0 +1,1 @@
+//! Built cutile kernels: keys, manifest, embedding, lookup.

@@ -1,0 +1,1 @@
+//! Tensors, launches and the kernel vocabulary of cutile.

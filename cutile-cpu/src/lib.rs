@@ -1,0 +1,1 @@
+//! Runs cutile's tile IR on the CPU.

@@ -1,0 +1,1 @@
+//! The tile IR of cutile: types, operations, text form, verifier.

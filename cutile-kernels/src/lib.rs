@@ -1,0 +1,1 @@
+//! Kernels and tensor functions of cutile, written in its own language.

@@ -1,0 +1,1 @@
+//! The attributes `#[cutile::module]` and `#[cutile::entry]`.

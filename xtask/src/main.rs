@@ -1,0 +1,2 @@
+//! The workspace's own commands: `cargo xtask <command>`.
+fn main() {}
