@@ -1,1 +1,3 @@
 //! Runs PTX on the CPU with memory, race and initialisation checks.
+mod parse;
+pub use parse::ParseError;
