@@ -42,6 +42,8 @@ pub enum Slot {
     },
     /// Address of the fault record: what a failing check writes before it traps. 8 bytes.
     FaultRecord,
+    /// The number under which the loader knows this kernel; a fault record names the kernel by it. `u32`.
+    KernelId,
     /// A tensor map (the descriptor of a bulk tensor copy) of a tensor parameter, by value. 128 bytes, aligned to 64.
     TensorMap {
         /// The tensor parameter.
@@ -84,7 +86,7 @@ impl Slot {
     pub const fn size(self) -> usize {
         match self {
             Slot::Pointer { .. } | Slot::Stride { .. } | Slot::FaultRecord => 8,
-            Slot::Extent { .. } | Slot::Grid { .. } => 4,
+            Slot::Extent { .. } | Slot::Grid { .. } | Slot::KernelId => 4,
             Slot::Scalar { kind, .. } => kind.size(),
             Slot::TensorMap { .. } => 128,
         }

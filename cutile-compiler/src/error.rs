@@ -1,0 +1,78 @@
+//! What can go wrong between tile IR and PTX, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cutile_bundle::target::Arch;
+
+use crate::ptx::parse::ParseError;
+use crate::ptx::patch::PatchError;
+use crate::ptx::{RustcFailure, Violation};
+use crate::toolchain::ToolchainError;
+
+/// A kernel that could not be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// There is no compiler for kernels on this machine, or it does not work.
+    #[error(transparent)]
+    Toolchain(#[from] ToolchainError),
+    /// rustc refused the generated Rust: a bug of cutile, never of the kernel's author.
+    #[error(transparent)]
+    Rustc(#[from] Box<RustcFailure>),
+    /// rustc's PTX is not PTX as we know it: a compiler newer than this version of cutile.
+    #[error("rustc's PTX could not be read: {0}")]
+    Parse(#[from] ParseError),
+    /// rustc's PTX lacks what the generator announced: a bug of cutile.
+    #[error("rustc's PTX could not be completed: {0}")]
+    Patch(#[from] PatchError),
+    /// The PTX is not what the generator announced: a bug of cutile, or of the compiler under it.
+    #[error("the PTX of kernel `{name}` failed its checks:{}", list(.violations))]
+    Check {
+        /// The kernel.
+        name: String,
+        /// All that is wrong.
+        violations: Vec<Violation>,
+        /// The PTX.
+        ptx: String,
+    },
+    /// `ptxas` refused the PTX: a bug of cutile.
+    #[error("ptxas refused the PTX for {arch}:\n{said}")]
+    Ptxas {
+        /// What it was assembled for.
+        arch: Arch,
+        /// Its messages.
+        said: String,
+        /// The PTX.
+        ptx: String,
+    },
+    /// A file or program of this machine failed.
+    #[error(transparent)]
+    Io(#[from] IoError),
+}
+
+fn list(violations: &[Violation]) -> String {
+    violations.iter().map(|violation| format!("\n  - {violation}")).collect()
+}
+
+/// An input or output error, with what was tried and on what.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {action} {}: {source}", path.display())]
+pub struct IoError {
+    /// What was tried: `read`, `write`, `run`.
+    pub action: &'static str,
+    /// On which file or program.
+    pub path: PathBuf,
+    /// The system's answer.
+    pub source: io::Error,
+}
+
+impl IoError {
+    /// For `map_err`: names what was tried.
+    pub(crate) fn on(
+        action: &'static str,
+        path: impl AsRef<Path>,
+    ) -> impl FnOnce(io::Error) -> IoError {
+        let path = path.as_ref().to_owned();
+        move |source| IoError { action, path, source }
+    }
+}

@@ -1,0 +1,186 @@
+//! Installs what kernel builds need and this machine lacks: the target for rustup, or Debian's compiler with its sources;
+//! `ptxas` from PyPI's package.
+//!
+//! Each step is a program that the user could run; its command line is in the error when it fails.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use cutile_bundle::cache::Cache;
+use cutile_bundle::options::Options as BundleOptions;
+
+use super::{TRIPLE, Toolchain, ToolchainError, ptxas};
+use crate::error::IoError;
+use crate::options::Options;
+
+/// Debian's packages with a compiler that is new enough, and the sources of its library.
+const DEBIAN: [&str; 2] = ["rustc-web", "rust-web-src"];
+
+/// A toolchain: the one that is here, or else one that was installed just now.
+///
+/// `say` is told each command before it runs.
+pub fn toolchain(say: &mut dyn FnMut(&str)) -> Result<Toolchain, ToolchainError> {
+    let options = Options::from_env();
+    let missing = match Toolchain::find() {
+        Err(missing @ ToolchainError::NotFound { .. }) => missing,
+        found => return found,
+    };
+    say(&format!("rustup target add {TRIPLE}"));
+    if rustup_target(&options).is_ok() {
+        return Toolchain::find();
+    }
+    if !may_use_apt(&options) {
+        return Err(missing);
+    }
+    say(&format!("apt-get install {}", DEBIAN.join(" ")));
+    debian_packages(&DEBIAN)?;
+    Toolchain::find()
+}
+
+/// `rustup target add` for the active toolchain.
+pub(super) fn rustup_target(options: &Options) -> Result<(), ToolchainError> {
+    let Some(rustup) = options.program("rustup") else {
+        let command = format!("rustup target add {TRIPLE}");
+        return Err(ToolchainError::Install { command, said: "there is no rustup".into() });
+    };
+    let mut command = Command::new(rustup);
+    command.args(["target", "add", TRIPLE]);
+    // One quick attempt: without a network there is nothing to wait for. No backtrace in the message.
+    command.env("RUSTUP_MAX_RETRIES", "0").env("RUST_BACKTRACE", "0");
+    run(command)
+}
+
+/// Whether packages can be installed here without asking anybody.
+fn may_use_apt(options: &Options) -> bool {
+    is_root() && options.program("apt-get").is_some()
+}
+
+#[cfg(target_os = "linux")]
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_root() -> bool {
+    false
+}
+
+fn debian_packages(names: &[&str]) -> Result<(), ToolchainError> {
+    let apt = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq").args(arguments);
+        command
+    };
+    run(apt(&["update"]))?;
+    let mut install = apt(&["install", "--yes", "--no-install-recommends"]);
+    install.args(names);
+    run(install)
+}
+
+/// `ptxas`: the one that is here, or else the one of PyPI's package, unpacked into the user's cache.
+pub fn ptxas(say: &mut dyn FnMut(&str)) -> Result<PathBuf, ToolchainError> {
+    let options = Options::from_env();
+    let cache = Cache::of_user(&BundleOptions::from_env())?;
+    if let Some(program) = ptxas::find(&options, &cache) {
+        return Ok(program);
+    }
+    let requirement = format!("{}=={}", ptxas::PACKAGE, ptxas::VERSION);
+    say(&format!("pip download {requirement}"));
+    let python = python(&options, say)?;
+    let folder = cache
+        .get_or_fill(&ptxas::cached_name(), |folder| fetch_ptxas(&python, &requirement, folder))?;
+    Ok(folder.join(format!("ptxas{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// A Python that has pip.
+fn python(options: &Options, say: &mut dyn FnMut(&str)) -> Result<PathBuf, ToolchainError> {
+    let with_pip = || {
+        let names = ["python3", "python"];
+        names.iter().filter_map(|name| options.program(name)).find(|python| {
+            let mut probe = Command::new(python);
+            probe.args(["-m", "pip", "--version"]);
+            run(probe).is_ok()
+        })
+    };
+    if let Some(python) = with_pip() {
+        return Ok(python);
+    }
+    if may_use_apt(options) {
+        say("apt-get install python3-pip");
+        debian_packages(&["python3-pip"])?;
+    }
+    with_pip().ok_or_else(|| ToolchainError::Install {
+        command: format!("pip download {}", ptxas::PACKAGE),
+        said: "there is no Python with pip, which fetches ptxas; or set CUTILE_PTXAS to a ptxas"
+            .into(),
+    })
+}
+
+fn fetch_ptxas(python: &Path, requirement: &str, folder: &Path) -> Result<(), ToolchainError> {
+    let mut download = Command::new(python);
+    download.args(["-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]);
+    download.arg("--dest").arg(folder).arg(requirement);
+    run(download)?;
+    let wheel =
+        files_under(folder)?.into_iter().find(|f| f.extension().is_some_and(|e| e == "whl"));
+    let wheel = wheel.ok_or_else(|| unexpected(requirement, "pip left no wheel"))?;
+    let unpacked = folder.join("unpacked");
+    let mut unpack = Command::new(python);
+    unpack.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&unpacked);
+    run(unpack)?;
+    let name = format!("ptxas{}", std::env::consts::EXE_SUFFIX);
+    let program = files_under(&unpacked)?
+        .into_iter()
+        .find(|file| file.file_name().is_some_and(|found| found == name.as_str()))
+        .ok_or_else(|| unexpected(requirement, "there is no ptxas in the package"))?;
+    let target = folder.join(name);
+    std::fs::rename(&program, &target).map_err(IoError::on("move", &program))?;
+    make_executable(&target).map_err(IoError::on("make executable", &target))?;
+    std::fs::remove_dir_all(&unpacked).map_err(IoError::on("remove", &unpacked))?;
+    Ok(std::fs::remove_file(&wheel).map_err(IoError::on("remove", &wheel))?)
+}
+
+fn unexpected(requirement: &str, said: &str) -> ToolchainError {
+    ToolchainError::Install { command: format!("pip download {requirement}"), said: said.into() }
+}
+
+/// All files in a folder and below it.
+fn files_under(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).map_err(IoError::on("read", &folder))? {
+            let path = entry.map_err(IoError::on("read", &folder))?.path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(unix)]
+fn make_executable(file: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(file, PermissionsExt::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Runs a command to its end; its output is in the error.
+fn run(mut command: Command) -> Result<(), ToolchainError> {
+    let program = PathBuf::from(command.get_program());
+    let output = command.stdin(Stdio::null()).output().map_err(IoError::on("run", &program))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    let said = [output.stdout, output.stderr].concat();
+    Err(ToolchainError::Install {
+        command: words.join(" "),
+        said: String::from_utf8_lossy(&said).trim().to_owned(),
+    })
+}
