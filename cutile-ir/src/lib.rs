@@ -20,21 +20,31 @@
 //!
 //! `cutile-cpu` is the executable definition. This crate knows no source language and no target.
 
+pub mod blob;
+mod build;
 pub mod dim;
 pub mod element;
+pub mod infer;
+mod link;
 pub mod module;
 pub mod op;
 pub mod parse;
 pub mod print;
+mod specialise;
 pub mod types;
+pub mod verify;
 mod visit;
 
+pub use build::FunctionBuilder;
 pub use dim::{ConstParam, Dim, DimOp, ExternConst, Shape};
 pub use element::{Element, ElementClass, ElementType, TypeParam};
+pub use link::{LinkError, link};
 pub use module::{
     Block, ConstKind, ConstParamDecl, Function, FunctionKind, ImportId, Loc, Module, Op, Param,
     ParamRole, Value, ValueInfo,
 };
 pub use op::OpKind;
 pub use parse::ParseError;
+pub use specialise::{ArgumentError, ConstValue, Kernel, Specialisation, specialise};
 pub use types::{MAX_RANK, TensorType, TileType, Type, ViewType};
+pub use verify::{Diagnostic, verify};

@@ -2,7 +2,7 @@
 
 use crate::dim::Dim;
 use crate::element::ElementType;
-use crate::module::{Block, Function, Op, Value};
+use crate::module::{Block, Function, Op, ParamRole, Value};
 use crate::op::{ControlOp, OpKind, Walk, WalkMut};
 use crate::types::Type;
 
@@ -138,6 +138,23 @@ impl Type {
 }
 
 impl Function {
+    /// Calls the functions for each extent and element type anywhere in the function.
+    pub fn for_each_symbol_mut(
+        &mut self,
+        dim: &mut dyn FnMut(&mut Dim),
+        element: &mut dyn FnMut(&mut ElementType),
+    ) {
+        for v in &mut self.values {
+            v.ty.for_each_symbol_mut(dim, element);
+        }
+        for p in &mut self.params {
+            if let ParamRole::Partitioned { tile } = &mut p.role {
+                tile.iter_mut().for_each(&mut *dim);
+            }
+        }
+        self.body.for_each_op_mut(&mut |op| op.kind.for_each_symbol_mut(dim, element));
+    }
+
     /// How often each value is used, by number.
     pub fn use_counts(&self) -> Vec<u32> {
         fn count(b: &Block, n: &mut [u32]) {
