@@ -11,6 +11,8 @@
 mod context;
 mod device;
 mod error;
+#[cfg(test)]
+pub(crate) mod fake;
 mod fault;
 mod launch;
 mod load;
@@ -20,6 +22,8 @@ mod pinned;
 mod result;
 mod stream;
 pub mod sys;
+#[cfg(test)]
+mod tests;
 
 pub use context::Context;
 pub use device::DeviceProperties;
