@@ -8,6 +8,8 @@
 //! Must not be here: compiling (cutile-compiler), loading or launching (cutile-core), any driver.
 
 pub mod abi;
+#[cfg(feature = "artifacts")]
+pub mod artifacts;
 pub mod cache;
 pub mod options;
 pub mod target;

@@ -100,17 +100,17 @@ pub fn build_ptx(
     let raw = rustc::emit(simt, target, toolchain)?;
     let text = patch::patch(&raw, &simt.entries)?;
     let facts = Facts::of(&text)?;
-    let mut violations = facts.check(&simt.entries, target);
+    let (errors, mut warnings): (Vec<_>, Vec<_>) = facts
+        .check(&simt.entries, target)
+        .into_iter()
+        .partition(|violation| violation.severity() == Severity::Error);
+    if !errors.is_empty() {
+        return Err(CompileError::Check { name: simt.name.clone(), violations: errors, ptx: text });
+    }
     let assembled = match toolchain.ptxas() {
         Some(program) => Some(ptxas::assemble(program, &text, target.arch)?),
         None => None,
     };
-    violations.extend(assembled.iter().flat_map(Assembled::violations));
-    let (errors, warnings): (Vec<_>, Vec<_>) =
-        violations.into_iter().partition(|v| v.severity() == Severity::Error);
-    if errors.is_empty() {
-        Ok(BuiltPtx { text, facts, assembled, warnings })
-    } else {
-        Err(CompileError::Check { name: simt.name.clone(), violations: errors, ptx: text })
-    }
+    warnings.extend(assembled.iter().flat_map(Assembled::violations));
+    Ok(BuiltPtx { text, facts, assembled, warnings })
 }

@@ -82,7 +82,7 @@ fn debian_packages(names: &[&str]) -> Result<(), ToolchainError> {
 pub fn ptxas(say: &mut dyn FnMut(&str)) -> Result<PathBuf, ToolchainError> {
     let options = Options::from_env();
     let cache = Cache::of_user(&BundleOptions::from_env())?;
-    if let Some(program) = ptxas::find(&options, &cache) {
+    if let Some(program) = ptxas::find(&options, Some(&cache)) {
         return Ok(program);
     }
     let requirement = format!("{}=={}", ptxas::PACKAGE, ptxas::VERSION);

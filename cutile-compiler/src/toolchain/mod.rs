@@ -59,6 +59,12 @@ pub struct Toolchain {
     ptxas: Option<PathBuf>,
 }
 
+/// `ptxas`, if this machine has it, with or without a compiler.
+pub fn ptxas_here() -> Option<PathBuf> {
+    let cache = Cache::of_user(&BundleOptions::from_env()).ok();
+    ptxas::find(&Options::from_env(), cache.as_ref())
+}
+
 /// No compiler for kernels, or one that does not work.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolchainError {
@@ -124,7 +130,7 @@ impl Toolchain {
         let cache = Cache::of_user(bundle)?;
         let rustc =
             rustc::find(options).map_err(|rejected| ToolchainError::NotFound { rejected })?;
-        let ptxas = ptxas::find(options, &cache);
+        let ptxas = ptxas::find(options, Some(&cache));
         Ok(Toolchain { rustc, core: CoreFlavour::default(), cache, ptxas })
     }
 

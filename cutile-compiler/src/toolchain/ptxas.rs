@@ -17,9 +17,9 @@ pub(super) fn cached_name() -> String {
 }
 
 /// The one that the environment names, the one that we installed, or the one of a CUDA toolkit on the path.
-pub(super) fn find(options: &Options, cache: &Cache) -> Option<PathBuf> {
+pub(super) fn find(options: &Options, cache: Option<&Cache>) -> Option<PathBuf> {
     let ours = || {
-        let folder = cache.get(&cached_name())?;
+        let folder = cache?.get(&cached_name())?;
         let program = folder.join(format!("ptxas{}", std::env::consts::EXE_SUFFIX));
         program.is_file().then_some(program)
     };

@@ -1,0 +1,1 @@
+//! Reads kernels out of compiled programs.

@@ -1,0 +1,55 @@
+//! `bench`: builds and runs one of the benchmarks in `benches/`, optimised.
+
+use std::process::ExitCode;
+
+use crate::step::{cargo, workspace};
+
+/// Arguments of `bench`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The benchmark; without a name, those there are are listed.
+    name: Option<String>,
+    /// Passed on to the benchmark.
+    #[arg(last = true)]
+    arguments: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> ExitCode {
+    let names = match names() {
+        Ok(names) => names,
+        Err(error) => {
+            eprintln!("error: could not read the folder of benchmarks: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let Some(name) = &args.name else {
+        names.iter().for_each(|name| println!("{name}"));
+        return ExitCode::SUCCESS;
+    };
+    if !names.contains(name) {
+        eprintln!("error: there is no benchmark `{name}`; there are: {}", names.join(", "));
+        return ExitCode::FAILURE;
+    }
+    let mut command = cargo(&["bench", "--package", "cutile-benches", "--bench", name, "--"]);
+    match command.args(&args.arguments).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: could not run cargo: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The benchmarks: each file of `benches/benches/` is one.
+fn names() -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(workspace().join("benches/benches"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
