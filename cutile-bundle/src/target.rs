@@ -162,19 +162,20 @@ impl FromStr for PtxVersion {
 /// Text in files and messages, a struct in the program.
 macro_rules! serde_as_text {
     ($($name:ty),*) => {$(
-        impl Serialize for $name {
+        impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
         }
-        impl<'de> Deserialize<'de> for $name {
+        impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
+                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
                 text.parse().map_err(serde::de::Error::custom)
             }
         }
     )*};
 }
+pub(crate) use serde_as_text;
 serde_as_text!(Arch, PtxVersion);
 
 /// What one compilation aims at.
