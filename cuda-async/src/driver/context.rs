@@ -264,6 +264,12 @@ impl Context {
         Ok(true)
     }
 
+    /// The answer to a function, or a module, that is not there.
+    #[cold]
+    pub(crate) fn no_function(self) -> DriverError {
+        DriverError::Call(self.0.driver.error("cuModuleGetFunction", sys::CUDA_ERROR_NOT_FOUND))
+    }
+
     pub(super) fn retired_modules(self) -> MutexGuard<'static, Vec<CUmodule>> {
         lock(&self.0.retired_modules)
     }

@@ -1,6 +1,8 @@
 //! Finding the driver and opening it once for the process. The only place that knows file names.
 
+use std::ffi::c_void;
 use std::fmt;
+use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 use super::error::{CudaVersion, DriverError};
@@ -11,6 +13,9 @@ const LIBRARIES: &[&str] = &["nvcuda.dll"];
 #[cfg(not(windows))]
 const LIBRARIES: &[&str] = &["libcuda.so.1", "libcuda.so"];
 const TRIED: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1, libcuda.so" };
+
+/// The library behind [`Driver::get`], once it is opened.
+static LIBRARY: OnceLock<libloading::Library> = OnceLock::new();
 
 /// The opened driver: a table of functions. Copying it copies a pointer.
 #[derive(Clone, Copy)]
@@ -40,7 +45,7 @@ impl Driver {
         let table = unsafe { Table::resolve(|name| find_symbol(&library, name)) }
             .map_err(|symbol| DriverError::TooOld { symbol })?;
         // The driver keeps threads and exit handlers of its own: it must stay loaded for the life of the process.
-        std::mem::forget(library);
+        let _ = LIBRARY.set(library);
         let driver = Self::from_table(Box::leak(Box::new(table)));
         driver.init()?;
         Ok(driver)
@@ -54,6 +59,13 @@ impl Driver {
     /// The raw functions. Calling one is as unsafe as the driver's manual says.
     pub const fn table(self) -> &'static Table {
         self.table
+    }
+
+    /// The address of a function of the installed library that [`Table`] doesn't have; `None` without a library or such a function.
+    pub fn symbol(name: &str) -> Option<NonNull<c_void>> {
+        // What matters is that it was tried; a library whose initialisation failed still has its functions.
+        let _ = Self::get();
+        NonNull::new(find_symbol(LIBRARY.get()?, name))
     }
 
     /// The CUDA release that the driver implements.
@@ -79,9 +91,9 @@ fn open_library() -> Result<libloading::Library, DriverError> {
     Err(DriverError::NoLibrary { tried: TRIED, reason })
 }
 
-fn find_symbol(library: &libloading::Library, name: &'static str) -> *mut std::ffi::c_void {
+fn find_symbol(library: &libloading::Library, name: &str) -> *mut c_void {
     // SAFETY: the address is only stored here; the table gives it the right type.
-    match unsafe { library.get::<*mut std::ffi::c_void>(name) } {
+    match unsafe { library.get::<*mut c_void>(name) } {
         // SAFETY: the symbol's address outlives the borrow because the library is never unloaded.
         Ok(symbol) => unsafe { symbol.try_as_raw_ptr() }.unwrap_or(std::ptr::null_mut()),
         Err(_) => std::ptr::null_mut(),

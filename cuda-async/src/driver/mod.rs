@@ -22,6 +22,7 @@ mod pinned;
 mod result;
 mod stream;
 pub mod sys;
+mod tensor_map;
 #[cfg(test)]
 mod tests;
 
@@ -35,3 +36,6 @@ pub use memory::{DeviceMemory, FillValue};
 pub use module::{Function, FunctionAttributes, Module};
 pub use pinned::PinnedMemory;
 pub use stream::{Event, Stream};
+pub use tensor_map::{
+    TENSOR_MAP_MAX_RANK, TensorMap, TensorMapElement, TensorMapSpec, TensorMapSwizzle,
+};

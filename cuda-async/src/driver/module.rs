@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::error::{DriverError, LoadError};
+use super::load::Driver;
 use super::result::Answer;
 use super::sys::{self, CUdeviceptr, CUfunction, CUmodule};
 
@@ -137,17 +138,8 @@ impl Module {
                 ),
             });
         }
-        if max_dynamic_shared > 0 {
-            let bytes = i32::try_from(max_dynamic_shared).unwrap_or(i32::MAX);
-            // SAFETY: as above.
-            context.check(unsafe {
-                driver.set_function_attribute(
-                    raw,
-                    sys::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                    bytes,
-                )
-            })?;
-        }
+        // SAFETY: the function is of this module, which is live.
+        context.check(unsafe { allow_shared(driver, raw, max_dynamic_shared) })?;
         Ok(Function { module: Arc::clone(self), raw, attributes })
     }
 
@@ -235,10 +227,25 @@ impl Function {
     }
 }
 
+/// Raises the dynamic shared memory that launches may ask for. One name has one handle in the driver, so another user of the kernel
+/// may have asked for more already.
+///
+/// # Safety
+/// `function` must be of a live module of the current context.
+unsafe fn allow_shared(driver: Driver, function: CUfunction, bytes: u32) -> Answer<()> {
+    let attribute = sys::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    let wanted = i32::try_from(bytes).unwrap_or(i32::MAX);
+    // SAFETY: this function's contract.
+    unsafe {
+        if wanted <= driver.function_attribute(function, attribute)? {
+            return Ok(());
+        }
+        driver.set_function_attribute(function, attribute, wanted)
+    }
+}
+
 fn c_name(context: Context, name: &str) -> Result<CString, DriverError> {
-    CString::new(name).map_err(|_| {
-        DriverError::Call(context.driver().error("cuModuleGetFunction", sys::CUDA_ERROR_NOT_FOUND))
-    })
+    CString::new(name).map_err(|_| context.no_function())
 }
 
 #[cold]

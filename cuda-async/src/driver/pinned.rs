@@ -2,6 +2,7 @@
 //! freeing it waits for the device. So a dropped block is set aside, and the next one of its size takes it.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use super::context::Context;
@@ -63,6 +64,10 @@ impl Retired {
     }
 }
 
+fn capacity(bytes: usize) -> usize {
+    bytes.max(SMALLEST).checked_next_power_of_two().unwrap_or(bytes)
+}
+
 impl PinnedMemory {
     /// A block of at least `bytes` bytes. Its contents are whatever was there.
     ///
@@ -70,7 +75,7 @@ impl PinnedMemory {
     /// What the driver answers (`CUDA_ERROR_OUT_OF_MEMORY` when the host can't lock that many pages).
     pub fn allocate(context: Context, bytes: usize) -> Result<Self, DriverError> {
         context.bind()?;
-        let capacity = bytes.max(SMALLEST).checked_next_power_of_two().unwrap_or(bytes);
+        let capacity = capacity(bytes);
         let reused = context.retired_host().take(capacity);
         let block = match reused {
             Some(block) => block,
@@ -96,6 +101,25 @@ impl PinnedMemory {
             DriverError::Call(driver.error("cuMemHostAlloc", sys::CUDA_ERROR_OUT_OF_MEMORY))
         })?;
         Ok(Block { host, device, capacity })
+    }
+
+    /// Gives the block to the caller, who hands it back through [`from_raw`](Self::from_raw).
+    pub fn into_raw(self) -> NonNull<c_void> {
+        ManuallyDrop::new(self).block.host
+    }
+
+    /// Takes a block back.
+    ///
+    /// # Safety
+    /// `host` must be from [`into_raw`](Self::into_raw) of a block allocated in `context` with `bytes` bytes, and not be taken back twice.
+    pub unsafe fn from_raw(context: Context, host: NonNull<c_void>, bytes: usize) -> Self {
+        // A lost context has no answer, and nobody who could use the address.
+        let device = context.bind().ok().and_then(|()| {
+            // SAFETY: mapped memory, by contract.
+            unsafe { context.driver().host_device_address(host.as_ptr()) }.ok()
+        });
+        let device = device.unwrap_or(0);
+        Self { context, block: Block { host, device, capacity: capacity(bytes) }, bytes }
     }
 
     /// The block's address on the host.

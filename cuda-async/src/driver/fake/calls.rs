@@ -419,4 +419,5 @@ pub(crate) static TABLE: Table = Table {
     cuLaunchKernelEx: Some(launch_kernel_ex),
     cuStreamWriteValue64: Some(write_value),
     cuStreamWaitValue64: Some(wait_value),
+    cuTensorMapEncodeTiled: None,
 };

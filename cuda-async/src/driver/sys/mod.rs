@@ -131,6 +131,10 @@ driver_table! {
         );
         fn cuStreamWriteValue64 = "cuStreamWriteValue64_v2"(stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint);
         fn cuStreamWaitValue64 = "cuStreamWaitValue64_v2"(stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint);
+        fn cuTensorMapEncodeTiled = "cuTensorMapEncodeTiled"(
+            map: *mut CUtensorMap, element: c_uint, rank: c_uint, address: *mut c_void, extents: *const u64, strides: *const u64,
+            tile: *const u32, steps: *const u32, interleave: c_uint, swizzle: c_uint, l2_promotion: c_uint, out_of_bounds: c_uint
+        );
     }
 }
 

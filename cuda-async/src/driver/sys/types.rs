@@ -137,6 +137,11 @@ constants! {
         CU_MEM_LOCATION_TYPE_DEVICE = 1;
         CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3;
     }
+    tensor_map: c_uint {
+        CU_TENSOR_MAP_INTERLEAVE_NONE = 0;
+        CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3;
+        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0;
+    }
     capture: c_uint {
         CU_STREAM_CAPTURE_STATUS_NONE = 0;
     }
@@ -221,6 +226,11 @@ pub struct CUmemAccessDesc {
     pub flags: c_uint,
 }
 
+/// An opaque tensor descriptor.
+#[repr(C, align(128))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CUtensorMap(pub [u8; 128]);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,6 +253,7 @@ mod tests {
         assert_eq!(offset_of!(CUmemPoolProps, max_size), 24);
         assert_eq!((size_of::<CUmemAccessDesc>(), align_of::<CUmemAccessDesc>()), (12, 4));
         assert_eq!((size_of::<CUmemLocation>(), align_of::<CUmemLocation>()), (8, 4));
+        assert_eq!((size_of::<CUtensorMap>(), align_of::<CUtensorMap>()), (128, 128));
         assert_eq!(size_of::<CUstream>(), size_of::<*mut c_void>());
     }
 
