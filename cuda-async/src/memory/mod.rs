@@ -1,0 +1,15 @@
+//! Device memory and staging memory: who uses it, when it can be freed.
+//!
+//! - `buffer`: [`Buffer`], device memory by reference count, freed in stream order.
+//! - `track`: which stream last wrote and read a buffer.
+//! - `staging`: pooled pinned host memory for copies.
+//!
+//! No element types and no shapes: bytes only.
+
+mod buffer;
+mod staging;
+mod track;
+
+pub use buffer::{Access, Buffer};
+pub(crate) use staging::{Staging, StagingPool};
+pub use track::AccessKind;

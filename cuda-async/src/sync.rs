@@ -1,0 +1,21 @@
+//! Locks and atomics of the completion core: std's, or loom's under `--cfg loom`.
+//!
+//! Only `completion/` takes them from here, and nothing else may be added: what loom checks must be
+//! the code that runs.
+
+#[cfg(loom)]
+pub(crate) use loom::sync::{
+    Condvar, Mutex, MutexGuard,
+    atomic::{AtomicUsize, Ordering},
+};
+#[cfg(not(loom))]
+pub(crate) use std::sync::{
+    Condvar, Mutex, MutexGuard,
+    atomic::{AtomicUsize, Ordering},
+};
+
+/// Locks, and goes on after a panic elsewhere: no lock of this crate is held across user code, so
+/// what it guards is whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,3 @@
+//! Tests of the runtime on host devices, by scenario.
+
+mod compose;
