@@ -1,0 +1,150 @@
+//! Calls: which function a path means, which method a receiver has.
+
+use cutile_ir::Element;
+use syn::Ident;
+
+use super::{Checker, ElementRule, Target, types::Ty};
+use crate::{
+    ast::{Expr, GenericArg, PathExpr},
+    messages,
+    resolve::{element_name, path_text},
+    vocabulary::{self, Word},
+};
+
+impl Checker<'_, '_, '_> {
+    pub(super) fn call(&mut self, e: &Expr, path: &PathExpr, args: &[Expr], expected: Option<&Ty>) -> Ty {
+        if let Some(name) = path.single() {
+            if let Some(helper) = self.names.helper(name) {
+                return self.helper_call(e, helper, &path.generics, args, expected);
+            }
+            let imported = self.names.names.imports.get(&name.to_string()).copied();
+            return match (vocabulary::function(&name.to_string()), imported) {
+                (Some(word), None) => self.word_call(e, word, name, &path.generics, &args.iter().collect::<Vec<_>>(), expected),
+                (Some(word), Some(path_to)) if is_vocabulary(path_to) => {
+                    self.word_call(e, word, name, &path.generics, &args.iter().collect::<Vec<_>>(), expected)
+                }
+                (_, Some(_)) => self.import_call(e, name.to_string(), &path.generics, args, expected),
+                (None, None) => self.unknown_function(e, name, args),
+            };
+        }
+        let last = &path.path.segments[path.path.segments.len() - 1].ident;
+        let second_last = &path.path.segments[path.path.segments.len() - 2].ident;
+        if is_vocabulary(&path.path) {
+            return match vocabulary::function(&last.to_string()) {
+                Some(word) => self.word_call(e, word, last, &path.generics, &args.iter().collect::<Vec<_>>(), expected),
+                None => self.unknown_function(e, last, args),
+            };
+        }
+        if element_name(second_last).is_some() {
+            // `f32::max(a, b)`
+            return match (args.split_first(), vocabulary::scalar_method(&last.to_string())) {
+                (Some(_), Some(word)) => self.word_call(e, word, last, &[], &args.iter().collect::<Vec<_>>(), expected),
+                _ => {
+                    self.report.error(e.span, messages::unknown_scalar_function(last));
+                    Ty::Error
+                }
+            };
+        }
+        self.import_call(e, path_text(&path.path), &path.generics, args, expected)
+    }
+
+    fn unknown_function(&mut self, e: &Expr, name: &Ident, args: &[Expr]) -> Ty {
+        args.iter().for_each(|a| {
+            self.expr(a, None);
+        });
+        self.report.rustc_error(e.span, messages::unknown_function(name));
+        Ty::Error
+    }
+
+    pub(super) fn method(
+        &mut self,
+        e: &Expr,
+        receiver: &Expr,
+        name: &Ident,
+        generics: &[GenericArg],
+        args: &[Expr],
+        expected: Option<&Ty>,
+    ) -> Ty {
+        let ty = self.expr(receiver, None);
+        let text = name.to_string();
+        let word = match self.infer.resolve(&ty) {
+            Ty::Tensor { .. } => vocabulary::tensor_method(&text),
+            Ty::View { mutable: true, .. } if text == "load_padded" || text == "grid" => None,
+            Ty::View { .. } => vocabulary::view_method(&text),
+            Ty::Tile(..) => vocabulary::tile_method(&text),
+            Ty::Scalar(el) => {
+                let element = match self.infer.finish(&Ty::Scalar(el)).element() {
+                    Some(super::types::El::Is(e)) => e.known(),
+                    _ => None,
+                };
+                scalar_method(&text, element)
+            }
+            Ty::Error | Ty::Never => {
+                args.iter().for_each(|a| {
+                    self.expr(a, None);
+                });
+                return Ty::Error;
+            }
+            other => {
+                self.report.rustc_error(e.span, messages::no_method(&self.show(&other), name));
+                return Ty::Error;
+            }
+        };
+        let Some(word) = word else {
+            let shown = self.show(&ty);
+            if matches!(self.infer.resolve(&ty), Ty::Scalar(_)) {
+                self.report.error(e.span, messages::unknown_scalar_function(name));
+            } else {
+                self.report.rustc_error(e.span, messages::no_method(&shown, name));
+            }
+            return Ty::Error;
+        };
+        let all: Vec<&Expr> = std::iter::once(receiver).chain(args).collect();
+        self.word_call(e, word, name, generics, &all, expected)
+    }
+
+    /// A call of a helper of another module: its types are known to rustc only.
+    fn import_call(&mut self, e: &Expr, path: String, generics: &[GenericArg], args: &[Expr], expected: Option<&Ty>) -> Ty {
+        for arg in args {
+            let ty = self.expr(arg, None);
+            self.rule(arg.span, &ty, ElementRule::LiteralGiven("helper"));
+        }
+        let (types, consts) = self.given_arguments(generics);
+        let id = self.names.import(path.clone());
+        self.typed.targets.insert(e.id, Target::Import { id, types, consts });
+        match expected.map(|t| self.infer.resolve(t)) {
+            Some(ty) if !matches!(ty, Ty::Var(_)) => ty,
+            _ => {
+                self.unknown_results.push((e.id, e.span, path));
+                self.infer.ty()
+            }
+        }
+    }
+
+    /// Reports a wrong number of arguments, which rustc reports too.
+    pub(super) fn count(&mut self, e: &Expr, name: &Ident, args: &[&Expr], wanted: usize) -> bool {
+        if args.len() != wanted {
+            self.report.rustc_error(e.span, messages::argument_count(name, wanted, args.len()));
+        }
+        args.len() == wanted
+    }
+
+    pub(super) fn target(&mut self, e: &Expr, word: Word, axis: Option<u32>) {
+        self.typed.targets.insert(e.id, Target::Word(word, axis));
+    }
+}
+
+/// The path leads into `cutile::core`.
+fn is_vocabulary(path: &syn::Path) -> bool {
+    let n = path.segments.len();
+    n >= 2 && ["core", "dsl"].iter().any(|m| path.segments[n - 2].ident == m)
+}
+
+/// Methods of Rust's own numbers; some mean another thing for integers.
+fn scalar_method(name: &str, element: Option<Element>) -> Option<Word> {
+    let is_float = element.is_none_or(Element::is_float);
+    match vocabulary::scalar_method(name) {
+        Some(Word::Binary(op)) if op == cutile_ir::op::BinaryOp::Pow && !is_float => None,
+        other => other,
+    }
+}

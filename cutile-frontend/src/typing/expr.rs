@@ -1,0 +1,369 @@
+//! Expressions other than calls, branches and loops.
+
+use cutile_ir::{Dim, Element, op::BinaryOp};
+use proc_macro2::Span;
+
+use super::{
+    Checker, ElementRule, Kind, Meaning,
+    types::{El, Ty},
+};
+use crate::{
+    ast::{Expr, ExprKind, GenericKind, Operator, PathExpr, Type},
+    messages,
+    resolve::{ConstValue, GenericRef, associated_const},
+};
+
+impl Checker<'_, '_, '_> {
+    /// The type of an expression. `expected` guides literals, helpers and conversions; it is not enforced.
+    pub(super) fn expr(&mut self, e: &Expr, expected: Option<&Ty>) -> Ty {
+        let ty = self.expr_kind(e, expected);
+        self.typed.types.insert(e.id, ty.clone());
+        ty
+    }
+
+    /// The type of an expression that must have type `expected`.
+    pub(super) fn expect(&mut self, e: &Expr, expected: &Ty) -> Ty {
+        let got = self.expr(e, Some(expected));
+        self.unify(expected, &got, e.span);
+        got
+    }
+
+    fn expr_kind(&mut self, e: &Expr, expected: Option<&Ty>) -> Ty {
+        match &e.kind {
+            ExprKind::Error => Ty::Error,
+            ExprKind::Int(_, suffix) => Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Int), El::known)),
+            ExprKind::Float(_, suffix) => Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Float), El::known)),
+            ExprKind::Bool(_) => Ty::bool(),
+            ExprKind::Path(path) => self.path(e, path),
+            ExprKind::Neg(x) => self.unary(x, ElementRule::Unary(cutile_ir::op::UnaryOp::Neg), expected, e.span),
+            ExprKind::Not(x) => self.unary(x, ElementRule::Unary(cutile_ir::op::UnaryOp::Not), expected, e.span),
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.span),
+            ExprKind::And(a, b) | ExprKind::Or(a, b) => {
+                self.expect(a, &Ty::bool());
+                self.expect(b, &Ty::bool());
+                Ty::bool()
+            }
+            ExprKind::Assign(place, value) => self.assign(place, value, e.span),
+            ExprKind::AssignOp(op, place, value) => {
+                let place_ty = self.place(place, e.span);
+                let ty = self.binary_types(Operator::Binary(*op), place, value, e.span, Some(place_ty.clone()));
+                self.unify(&place_ty, &ty, e.span);
+                Ty::unit()
+            }
+            ExprKind::Call(path, args) => self.call(e, path, args, expected),
+            ExprKind::Method { receiver, name, generics, args } => self.method(e, receiver, name, generics, args, expected),
+            ExprKind::Field(base, index) => self.field(e, base, *index as usize),
+            ExprKind::Index(base, index) => self.index(e, base, index),
+            ExprKind::Cast(x, ty) => self.cast(x, ty, e.span),
+            ExprKind::Tuple(list) => self.tuple(list, expected),
+            ExprKind::Array(list) => self.array(list, expected),
+            ExprKind::If(cond, on_true, on_false) => self.if_else(cond, on_true, on_false.as_deref(), expected),
+            ExprKind::Block(block) => self.block(block, expected),
+            ExprKind::Loop(l) => self.loop_expr(e.id, l, expected),
+            ExprKind::Break(label, value) => self.break_expr(e.id, label.as_ref(), value.as_deref(), e.span),
+            ExprKind::Continue(label) => self.continue_expr(e.id, label.as_ref(), e.span),
+            ExprKind::Return(value) => {
+                let result = self.result.clone();
+                match value {
+                    Some(v) => {
+                        self.expect(v, &result);
+                    }
+                    None => {
+                        self.unify(&result, &Ty::unit(), e.span);
+                    }
+                }
+                Ty::Never
+            }
+            ExprKind::Ref(_, x) => {
+                let ty = self.expr(x, expected);
+                if !matches!(self.infer.resolve(&ty), Ty::Tensor { .. } | Ty::View { .. } | Ty::Error | Ty::Never) {
+                    self.report.error(e.span, messages::reference_to_value());
+                }
+                ty
+            }
+            ExprKind::Closure(..) => {
+                self.report.error(e.span, messages::closure());
+                Ty::Error
+            }
+            ExprKind::ConstShape(list) => self.extent_list(list).map_or(Ty::Error, Ty::Shape),
+            ExprKind::ConstArray(list) => self.order(list),
+            ExprKind::Assert(cond, _) => {
+                self.expect(cond, &Ty::bool());
+                Ty::unit()
+            }
+        }
+    }
+
+    fn path(&mut self, e: &Expr, path: &PathExpr) -> Ty {
+        let Some(name) = path.single() else {
+            if let Some((element, value)) = associated_const(&path.path) {
+                self.typed.meanings.insert(e.id, Meaning::Const(value));
+                return Ty::scalar(element);
+            }
+            return self.dim_expr(e);
+        };
+        if let Some(local) = self.local(name) {
+            self.typed.meanings.insert(e.id, Meaning::Local(local));
+            return self.typed.locals[local.0 as usize].ty.clone();
+        }
+        match self.names.generic(name) {
+            Some(GenericRef::Const(param, GenericKind::Int)) => {
+                self.typed.meanings.insert(e.id, Meaning::Dim(Dim::Param { param, axis: None }));
+                return Ty::i32();
+            }
+            Some(GenericRef::Const(param, GenericKind::Bool)) => {
+                self.typed.meanings.insert(e.id, Meaning::Dim(Dim::Param { param, axis: None }));
+                return Ty::bool();
+            }
+            Some(GenericRef::Const(..)) => {
+                self.report.error(e.span, messages::array_parameter_as_value(name));
+                return Ty::Error;
+            }
+            Some(GenericRef::Element(_)) => {
+                self.report.rustc_error(e.span, format!("`{name}` is a type"));
+                return Ty::Error;
+            }
+            None => {}
+        }
+        if let Some(c) = self.names.names.consts.get(&name.to_string()) {
+            let (element, value) = (c.element, c.value.clone());
+            return match value {
+                ConstValue::Unknown => {
+                    let dim = self.names.dim(e);
+                    dim.map_or(Ty::Error, |d| {
+                        self.typed.meanings.insert(e.id, Meaning::Dim(d));
+                        Ty::scalar(element)
+                    })
+                }
+                ConstValue::Array(_) => {
+                    self.report.error(e.span, messages::array_parameter_as_value(name));
+                    Ty::Error
+                }
+                value => {
+                    self.typed.meanings.insert(e.id, Meaning::Const(value));
+                    Ty::scalar(element)
+                }
+            };
+        }
+        if self.names.names.imports.contains_key(&name.to_string()) {
+            return self.dim_expr(e);
+        }
+        self.report.rustc_error(e.span, messages::unknown_name(name));
+        Ty::Error
+    }
+
+    /// An i32 const of another module.
+    fn dim_expr(&mut self, e: &Expr) -> Ty {
+        match self.names.dim(e) {
+            Some(d) => {
+                self.typed.meanings.insert(e.id, Meaning::Dim(d));
+                Ty::i32()
+            }
+            None => Ty::Error,
+        }
+    }
+
+    fn unary(&mut self, x: &Expr, rule: ElementRule, expected: Option<&Ty>, span: Span) -> Ty {
+        let ty = self.expr(x, expected);
+        let ty = self.infer.resolve(&ty);
+        if !ty.is_elementwise() && !matches!(ty, Ty::Error | Ty::Never) {
+            self.report.rustc_error(span, messages::operand(&self.show(&ty)));
+            return Ty::Error;
+        }
+        self.rule(span, &ty, rule);
+        ty
+    }
+
+    fn binary(&mut self, op: Operator, a: &Expr, b: &Expr, span: Span) -> Ty {
+        self.binary_types(op, a, b, span, None)
+    }
+
+    /// `place` is the left side's type where it is a place that is checked already.
+    fn binary_types(&mut self, op: Operator, a: &Expr, b: &Expr, span: Span, place: Option<Ty>) -> Ty {
+        let left = match place {
+            Some(ty) => ty,
+            None => self.expr(a, None),
+        };
+        let right = self.expr(b, None);
+        let ty = self.elementwise(&left, &right, matches!(op, Operator::Binary(BinaryOp::Shl | BinaryOp::Shr)), span);
+        match op {
+            Operator::Binary(op) => {
+                self.rule(span, &ty, ElementRule::Binary(op));
+                ty
+            }
+            Operator::Compare(_) => ty.with_element(El::known(Element::Bool)),
+        }
+    }
+
+    /// The type of an operation on two operands, of which a scalar is repeated to the other's shape. The amount of a
+    /// shift of a scalar may have another type.
+    pub(super) fn elementwise(&mut self, left: &Ty, right: &Ty, shift: bool, span: Span) -> Ty {
+        let (left, right) = (self.infer.resolve(left), self.infer.resolve(right));
+        let fits = match (&left, &right) {
+            (Ty::Error | Ty::Never, _) | (_, Ty::Error | Ty::Never) => return Ty::Error,
+            (Ty::Var(_), _) | (_, Ty::Var(_)) => {
+                // The call that gives it is reported in `finish`.
+                return Ty::Error;
+            }
+            (Ty::Scalar(a), Ty::Scalar(b)) if shift => {
+                if self.infer.kind(*b).is_some() && self.infer.kind(*a).is_none() {
+                    self.infer.unify_el(*a, *b);
+                }
+                true
+            }
+            (Ty::Tile(a, s), Ty::Tile(b, t)) => s == t && self.infer.unify_el(*a, *b),
+            (Ty::Scalar(a) | Ty::Tile(a, _), Ty::Scalar(b) | Ty::Tile(b, _)) => self.infer.unify_el(*a, *b),
+            _ => false,
+        };
+        if !fits {
+            let message = messages::operands(&self.show(&left), &self.show(&right));
+            self.report.rustc_error(span, message);
+            return Ty::Error;
+        }
+        if matches!(left, Ty::Tile(..)) { left } else if matches!(right, Ty::Tile(..)) { right } else { left }
+    }
+
+    fn assign(&mut self, place: &Expr, value: &Expr, span: Span) -> Ty {
+        let ty = self.place(place, span);
+        let resolved = self.infer.resolve(&ty);
+        let got = self.expr(value, Some(&resolved));
+        if matches!(self.infer.resolve(&got), Ty::Tensor { .. } | Ty::View { .. } | Ty::Shape(_) | Ty::Order(_)) {
+            self.report.error(span, messages::assign_view());
+        }
+        self.unify(&ty, &got, value.span);
+        Ty::unit()
+    }
+
+    /// The type of what stands left of `=`: a variable, or a part of one.
+    fn place(&mut self, place: &Expr, span: Span) -> Ty {
+        match &place.kind {
+            ExprKind::Path(_) => {
+                let ty = self.expr(place, None);
+                if !matches!(self.typed.meanings.get(&place.id), Some(Meaning::Local(_)) | None) {
+                    self.report.rustc_error(span, "only variables can be assigned to");
+                }
+                ty
+            }
+            ExprKind::Field(base, _) | ExprKind::Index(base, _) => {
+                self.place(base, span);
+                let ty = self.expr(place, None);
+                if !matches!(self.infer.resolve(self.typed.ty(base.id)), Ty::Tuple(_) | Ty::Array(..) | Ty::Error) {
+                    self.report.error(span, messages::assign_place());
+                }
+                ty
+            }
+            ExprKind::Error => Ty::Error,
+            _ => {
+                self.report.error(place.span, messages::assign_place());
+                Ty::Error
+            }
+        }
+    }
+
+    fn field(&mut self, e: &Expr, base: &Expr, index: usize) -> Ty {
+        let ty = self.expr(base, None);
+        match self.infer.resolve(&ty) {
+            Ty::Tuple(list) if index < list.len() => {
+                self.typed.meanings.insert(e.id, Meaning::Position(index));
+                list[index].clone()
+            }
+            Ty::Error | Ty::Never => Ty::Error,
+            other => {
+                self.report.rustc_error(e.span, format!("`{}` has no field `{index}`", self.show(&other)));
+                Ty::Error
+            }
+        }
+    }
+
+    fn index(&mut self, e: &Expr, base: &Expr, index: &Expr) -> Ty {
+        if let ExprKind::Path(p) = &base.kind
+            && let Some(name) = p.single()
+            && self.local(name).is_none()
+            && self.names.array(name).is_some()
+        {
+            return match self.names.dim(e) {
+                Some(d) => {
+                    self.typed.meanings.insert(e.id, Meaning::Dim(d));
+                    Ty::i32()
+                }
+                None => {
+                    self.report.error(index.span, messages::constant_index());
+                    Ty::Error
+                }
+            };
+        }
+        let ty = self.expr(base, None);
+        let (len, element) = match self.infer.resolve(&ty) {
+            Ty::Array(element, n) => (n, *element),
+            Ty::Shape(list) => (list.len(), Ty::i32()),
+            Ty::Error | Ty::Never => return Ty::Error,
+            Ty::Tile(..) => {
+                self.report.error(e.span, messages::tile_index());
+                return Ty::Error;
+            }
+            other => {
+                self.report.rustc_error(e.span, format!("`{}` can't be indexed", self.show(&other)));
+                return Ty::Error;
+            }
+        };
+        match self.names.dim(index) {
+            Some(Dim::Const(n)) if usize::try_from(n).is_ok_and(|n| n < len) => {
+                self.typed.meanings.insert(e.id, Meaning::Position(n as usize));
+            }
+            Some(Dim::Const(n)) => self.report.error(index.span, messages::index_out_of_range(n, len)),
+            _ => self.report.error(index.span, messages::constant_index()),
+        }
+        element
+    }
+
+    fn cast(&mut self, x: &Expr, ty: &Type, span: Span) -> Ty {
+        let from = self.expr(x, None);
+        let to = self.ty(ty);
+        match (self.infer.resolve(&from), self.infer.resolve(&to)) {
+            (Ty::Scalar(a), Ty::Scalar(b)) => {
+                if self.infer.kind(a) == Some(Kind::Int) && matches!(b, El::Is(e) if e.known().is_some_and(Element::is_integer)) {
+                    self.infer.unify_el(a, b);
+                }
+            }
+            (Ty::Tile(..), _) => self.report.error(span, messages::cast_of_tile()),
+            _ => {}
+        }
+        to
+    }
+
+    fn tuple(&mut self, list: &[Expr], expected: Option<&Ty>) -> Ty {
+        let expected = expected.map(|t| self.infer.resolve(t));
+        let hints = match &expected {
+            Some(Ty::Tuple(types)) if types.len() == list.len() => Some(types),
+            _ => None,
+        };
+        Ty::Tuple(list.iter().enumerate().map(|(i, e)| self.expr(e, hints.map(|h| &h[i]))).collect())
+    }
+
+    fn array(&mut self, list: &[Expr], expected: Option<&Ty>) -> Ty {
+        let element = match expected.map(|t| self.infer.resolve(t)) {
+            Some(Ty::Array(element, _)) => *element,
+            _ => self.infer.ty(),
+        };
+        for e in list {
+            self.expect(e, &element);
+        }
+        Ty::Array(Box::new(self.infer.resolve(&element)), list.len())
+    }
+
+    fn order(&mut self, list: &[Expr]) -> Ty {
+        let mut axes = Vec::new();
+        for e in list {
+            match self.names.dim(e) {
+                Some(Dim::Const(n)) if (0..list.len() as i64).contains(&n) && !axes.contains(&(n as u32)) => {
+                    axes.push(n as u32);
+                }
+                _ => {
+                    self.report.error(e.span, messages::axis_order(list.len()));
+                    return Ty::Error;
+                }
+            }
+        }
+        Ty::Order(axes)
+    }
+}

@@ -1,0 +1,1 @@
+//! Control flow, from Rust's to the IR's.
