@@ -1,0 +1,47 @@
+//! Loads and stores of whole tiles. The methods of tensors and views do the same and more.
+
+use super::vocabulary;
+use crate::dsl::{
+    element::Element,
+    shape::{Dim, Shape, ShapeType},
+    tensor::{PartitionView, Tensor},
+    tile::Tile,
+};
+
+vocabulary! {
+    /// The tile of `x` at this program's position, of the shape of this program's sub-tensor of `y`. Ragged at the edge of
+    /// `x`. The tensors have equal rank; their element types may differ.
+    fn load_tile_like[T: Element, U: Element, X: ShapeType, S: ShapeType<Rank = X::Rank>](
+        x: &Tensor<T, X>,
+        y: &Tensor<U, S>,
+    ) -> Tile<T, S>;
+    /// As [`load_tile_like`], for tensors of rank 1.
+    fn load_tile_like_1d[T: Element, U: Element, X: Dim, A: Dim](x: &Tensor<T, (X,)>, y: &Tensor<U, (A,)>) -> Tile<T, (A,)>;
+    /// As [`load_tile_like`], for tensors of rank 2.
+    fn load_tile_like_2d[T: Element, U: Element, X: Dim, Y: Dim, A: Dim, B: Dim](
+        x: &Tensor<T, (X, Y)>,
+        y: &Tensor<U, (A, B)>,
+    ) -> Tile<T, (A, B)>;
+    /// As [`load_tile_like`], for tensors of rank 3.
+    fn load_tile_like_3d[T: Element, U: Element, X: ShapeType<Rank = [(); 3]>, A: Dim, B: Dim, D: Dim](
+        x: &Tensor<T, X>,
+        y: &Tensor<U, (A, B, D)>,
+    ) -> Tile<T, (A, B, D)>;
+    /// As [`load_tile_like`], for tensors of rank 4.
+    fn load_tile_like_4d[T: Element, U: Element, X: ShapeType<Rank = [(); 4]>, A: Dim, B: Dim, D: Dim, E: Dim](
+        x: &Tensor<T, X>,
+        y: &Tensor<U, (A, B, D, E)>,
+    ) -> Tile<T, (A, B, D, E)>;
+    /// This program's sub-tensor of `y`.
+    fn load_tile_mut[T: Element, S: ShapeType](y: &mut Tensor<T, S>) -> Tile<T, S>;
+    /// Writes this program's sub-tensor of `y`; elements outside the tensor are left out.
+    fn store_tile[T: Element, S: ShapeType](tile: Tile<T, S>, y: &mut Tensor<T, S>);
+    /// The tile of `x` of the given shape at a tile index. An index outside the tensor is a fault.
+    fn load_tile[T: Element, X: ShapeType, P: ShapeType<Rank = X::Rank>](
+        x: &Tensor<T, X>,
+        shape: Shape<P>,
+        index: P::Index,
+    ) -> Tile<T, P>;
+    /// The number of tiles of a view along an axis, a ragged one counted.
+    fn num_tiles[T: Element, P: ShapeType](view: &PartitionView<'_, T, P>, axis: i32) -> i32;
+}
