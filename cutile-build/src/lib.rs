@@ -1,7 +1,17 @@
 //! Finds a program's cutile kernels and builds them: the commands behind `cargo cutile` and `cargo xtask`.
 //!
-//! One file a command in [`commands`]. Must not be here: reading kernel source, compiling tile IR, launching.
+//! - [`commands`]: one file each.
+//! - [`cargo`]: what to compile, and what cargo made of it.
+//! - [`kernels`]: which kernels those programs hold, and under which specialisations.
+//! - [`build`]: building them.
+//!
+//! Must not be here: reading kernel source, compiling tile IR, launching.
 
+pub mod build;
+pub mod cargo;
 pub mod commands;
+pub mod error;
+pub mod kernels;
 
 pub use commands::Command;
+pub use error::BuildError;

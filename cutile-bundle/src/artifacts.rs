@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cutile_ir::blob::{BlobError, SECTION, Unit};
+use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSection};
 
 /// Units of a file, by the full path of their entry. The bytes are the file's; [`Unit::read`] reads them.
@@ -43,18 +44,31 @@ pub enum ArtifactError {
 }
 
 impl Units {
-    /// Adds the units of a program or shared library.
+    /// Adds the units of a program, a shared library, or a library of objects (`.rlib`, `.a`).
     pub fn add_file(&mut self, path: &Path) -> Result<(), ArtifactError> {
         let bytes =
             fs::read(path).map_err(|source| ArtifactError::Io { path: path.into(), source })?;
         let format = |source| ArtifactError::Format { path: path.into(), source };
-        let file = object::File::parse(&*bytes).map_err(format)?;
-        for section in file.sections() {
-            if section.name().is_ok_and(is_ours) {
-                let data = section.uncompressed_data().map_err(format)?;
-                self.add_section(&data)
-                    .map_err(|source| ArtifactError::Blob { path: path.into(), source })?;
+        let Ok(archive) = ArchiveFile::parse(&*bytes) else {
+            return self.add_object(&object::File::parse(&*bytes).map_err(format)?, path);
+        };
+        for member in archive.members() {
+            let data = member.and_then(|member| member.data(&*bytes)).map_err(format)?;
+            // Beside objects a Rust library holds metadata, which has no sections.
+            if let Ok(object) = object::File::parse(data) {
+                self.add_object(&object, path)?;
             }
+        }
+        Ok(())
+    }
+
+    fn add_object(&mut self, file: &object::File<'_>, path: &Path) -> Result<(), ArtifactError> {
+        for section in file.sections().filter(|section| section.name().is_ok_and(is_ours)) {
+            let data = section
+                .uncompressed_data()
+                .map_err(|source| ArtifactError::Format { path: path.into(), source })?;
+            self.add_section(&data)
+                .map_err(|source| ArtifactError::Blob { path: path.into(), source })?;
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("cutile-bundle", &["cutile-ir"]),
     // The text of cutile-simt goes into every kernel; the crate gives it.
     ("cutile-compiler", &["cutile-ir", "cutile-bundle", "cutile-simt"]),
-    ("cutile-build", &["cutile-compiler", "cutile-bundle"]),
+    ("cutile-build", &["cutile-compiler", "cutile-bundle", "cutile-ir"]),
     ("xtask", &["cutile-build"]),
     (
         "cutile-core",

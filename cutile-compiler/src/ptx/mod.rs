@@ -14,6 +14,7 @@ use cutile_bundle::target::Target;
 
 pub use facts::{Expected, Facts, InstructionClass, Severity, Violation};
 pub use ptxas::{Assembled, EntryUsage};
+pub(crate) use rustc::FLAGS;
 pub use rustc::{Diagnostic, RustcFailure};
 
 use crate::error::CompileError;

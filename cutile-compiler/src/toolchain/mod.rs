@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cutile_bundle::cache::{Cache, CacheError};
+use cutile_bundle::manifest::Builder;
 use cutile_bundle::options::Options as BundleOptions;
 
 pub use rustc::{Provision, Rejected, RustcVersion};
@@ -167,6 +168,17 @@ impl Toolchain {
     /// The compiler's version: part of what a cached kernel depends on.
     pub fn version(&self) -> &RustcVersion {
         &self.rustc.version
+    }
+
+    /// All that its kernels depend on, for manifests and caches.
+    pub fn builder(&self) -> Builder {
+        let RustcVersion { release, commit, llvm } = self.version();
+        let rustc = match commit.get(..9) {
+            Some(commit) => format!("{release} ({commit})"),
+            None => release.clone(),
+        };
+        let flags = crate::ptx::FLAGS.iter().chain(self.core.panic_flags());
+        Builder { rustc, llvm: llvm.clone(), flags: flags.map(|flag| (*flag).to_owned()).collect() }
     }
 
     /// Where its `core` comes from.
