@@ -1,0 +1,478 @@
+//! Puts elementwise operations on tiles of one shape together. A group is *pending* while it grows;
+//! flushing it makes it a step of the plan. Scalar steps and the finding of tiles are emitted ahead
+//! of it meanwhile, which nothing can tell: they don't depend on it, and what may fault or store
+//! flushes it where the order matters.
+
+use super::lower::{Lower, Lowered, Rep, full};
+use super::*;
+use crate::kernels::arith;
+use cutile_ir::{Op, Value};
+
+/// A group that still grows.
+pub(super) struct Pending {
+    shape: Dims,
+    ops: Vec<PendingOp>,
+    /// Tensors that it stores to, with the tile's extents.
+    stores: Vec<(usize, Dims)>,
+}
+
+struct PendingOp {
+    kernel: LaneKernel,
+    dst: Dst,
+    src: SmallVec<[Operand; 3]>,
+    valid: Rect,
+    check: Option<Check>,
+}
+
+#[derive(Clone, PartialEq)]
+enum Dst {
+    Member(Value),
+    Target(Buffer, usize),
+    Store { site: Site, tensor: usize, bytes: usize },
+}
+
+#[derive(Clone, PartialEq)]
+enum Operand {
+    Uniform(Slot, usize),
+    Member(usize),
+    Source(Tile, usize),
+}
+
+impl Pending {
+    pub(super) fn has_stores(&self) -> bool {
+        !self.stores.is_empty()
+    }
+
+    pub(super) fn has_checks(&self) -> bool {
+        self.ops.iter().any(|o| o.check.is_some())
+    }
+
+    /// Whether an operation reads what `found` picks.
+    fn reads(&self, found: impl Fn(&Tile) -> bool) -> bool {
+        self.ops.iter().flat_map(|o| &o.src).any(|s| matches!(s, Operand::Source(t, _) if found(t)))
+    }
+}
+
+/// Whether chunk by chunk, reading this tile and storing tiles of these extents to that tensor do
+/// not meet but at the same elements: tiles of one cut are equal or apart.
+fn apart(read: &Tile, stored: usize, cut: &Dims) -> bool {
+    match &read.root {
+        Root::Memory(_, tensor, tile) => *tensor != stored || (tile == cut && read.is_identity()),
+        Root::Buffer(..) => true,
+    }
+}
+
+impl Lower<'_> {
+    pub(super) fn flush_if(&mut self, when: impl Fn(&Pending) -> bool) -> Lowered<()> {
+        if self.pending.as_ref().is_some_and(when) { self.flush() } else { Ok(()) }
+    }
+
+    /// The pending group, of that shape.
+    fn group(&mut self, shape: &Dims) -> Lowered<&mut Pending> {
+        self.flush_if(|p| p.shape != *shape)?;
+        Ok(self.pending.get_or_insert_with(|| Pending {
+            shape: shape.clone(),
+            ops: Vec::new(),
+            stores: Vec::new(),
+        }))
+    }
+
+    fn operand(&self, op: &Op, v: Value) -> Lowered<Operand> {
+        let bytes = self.element(v).bytes();
+        match self.rep(op, v)? {
+            Rep::Scalar(s) | Rep::Uniform(s) => Ok(Operand::Uniform(s, bytes)),
+            Rep::Member(i) => Ok(Operand::Member(i)),
+            Rep::Tile(t) => Ok(Operand::Source(t, bytes)),
+            Rep::Tensor(_) | Rep::View { .. } => self.refuse(op, "an operand is not a tile"),
+        }
+    }
+
+    /// How far operands are valid together.
+    fn valid(&mut self, rank: usize, operands: &[Operand]) -> Rect {
+        let rects: Vec<Rect> = operands
+            .iter()
+            .filter_map(|o| match o {
+                Operand::Uniform(..) => None,
+                Operand::Member(i) => self.pending.as_ref().map(|p| p.ops[*i].valid.clone()),
+                Operand::Source(t, _) => Some(t.valid.clone()),
+            })
+            .collect();
+        self.min_valid(rank, &rects)
+    }
+
+    /// Adds an operation on tiles to the pending group.
+    pub(super) fn join(
+        &mut self,
+        op: &Op,
+        result: Value,
+        kernel: LaneKernel,
+        operands: &[Value],
+        check: Option<Check>,
+    ) -> Lowered<()> {
+        let shape = self.dims(result);
+        if check.is_some() {
+            self.flush_if(Pending::has_stores)?;
+        }
+        self.group(&shape)?;
+        let src = operands
+            .iter()
+            .map(|v| self.operand(op, *v))
+            .collect::<Lowered<SmallVec<[Operand; 3]>>>()?;
+        let valid = self.valid(shape.len(), &src);
+        let member =
+            self.push(&shape, PendingOp { kernel, dst: Dst::Member(result), src, valid, check })?;
+        self.define(result, Rep::Member(member));
+        Ok(())
+    }
+
+    fn push(&mut self, shape: &Dims, op: PendingOp) -> Lowered<usize> {
+        let group = self.group(shape)?;
+        group.ops.push(op);
+        Ok(group.ops.len() - 1)
+    }
+
+    fn copy_kernel(&self, op: &Op, bytes: usize) -> Lowered<LaneKernel> {
+        match arith::copy(bytes) {
+            Some(k) => Ok(k),
+            None => self.refuse(op, format!("elements of {bytes} bytes")),
+        }
+    }
+
+    /// Adds a copy of a value, or of another tile of its type, to the pending group.
+    fn push_copy(
+        &mut self,
+        op: &Op,
+        v: Value,
+        other: Option<Tile>,
+        dst: Dst,
+        limit: &[Rect],
+    ) -> Lowered<Rect> {
+        let shape = self.dims(v);
+        self.group(&shape)?;
+        let bytes = self.element(v).bytes();
+        let kernel = self.copy_kernel(op, bytes)?;
+        let src = match other {
+            Some(tile) => Operand::Source(tile, bytes),
+            None => self.operand(op, v)?,
+        };
+        let own = self.valid(shape.len(), std::slice::from_ref(&src));
+        let rects: Vec<Rect> = limit.iter().cloned().chain([own]).collect();
+        let valid = self.min_valid(shape.len(), &rects);
+        let src = SmallVec::from_iter([src]);
+        self.push(&shape, PendingOp { kernel, dst, src, valid: valid.clone(), check: None })?;
+        Ok(valid)
+    }
+
+    /// Copies a tile to a buffer of its size; gives how far it is valid.
+    pub(super) fn copy_to(&mut self, op: &Op, v: Value, buffer: Buffer) -> Lowered<Rect> {
+        // Chunk by chunk, what is copied may be overwritten before it is read in another order.
+        self.flush_if(|p| p.reads(|t| t.buffer() == Some(buffer) && !t.is_identity()))?;
+        let bytes = self.element(v).bytes();
+        self.push_copy(op, v, None, Dst::Target(buffer, bytes), &[])
+    }
+
+    /// Copies a tile that has a value's shape to a buffer of its size.
+    pub(super) fn copy_tile_to(
+        &mut self,
+        op: &Op,
+        like: Value,
+        tile: Tile,
+        buffer: Buffer,
+    ) -> Lowered<Rect> {
+        let bytes = self.element(like).bytes();
+        self.push_copy(op, like, Some(tile), Dst::Target(buffer, bytes), &[])
+    }
+
+    /// Copies a tile that stands for a tensor's memory to a buffer, now.
+    pub(super) fn keep(&mut self, op: &Op, v: Value) -> Lowered<()> {
+        let shape = self.dims(v);
+        let kernel = self.copy_kernel(op, self.element(v).bytes())?;
+        self.group(&shape)?;
+        let src = self.operand(op, v)?;
+        let valid = self.valid(shape.len(), std::slice::from_ref(&src));
+        let src = SmallVec::from_iter([src]);
+        let dst = Dst::Member(v);
+        let member = self.push(&shape, PendingOp { kernel, dst, src, valid, check: None })?;
+        self.replace(v, Rep::Member(member));
+        Ok(())
+    }
+
+    /// Stores a tile.
+    pub(super) fn store(&mut self, op: &Op, v: Value, access: Access) -> Lowered<()> {
+        let (tensor, site) = (access.tensor, access.site);
+        let (cut, valid) = (access.tile.clone(), access.valid.clone());
+        let bytes = access.bytes;
+        self.emit(Instr::Locate(access));
+        if let Rep::Tile(t) = self.rep(op, v)?
+            && !apart(&t, tensor, &cut)
+        {
+            // The tile is the tensor's own memory, in another order.
+            self.flush()?;
+            self.keep(op, v)?;
+            self.flush()?;
+        }
+        self.flush_if(|p| {
+            p.reads(|t| !apart(t, tensor, &cut))
+                || p.stores.iter().any(|(t, c)| *t == tensor && *c != cut)
+        })?;
+        self.push_copy(op, v, None, Dst::Store { site, tensor, bytes }, &[valid])?;
+        self.group(&cut)?.stores.push((tensor, cut.clone()));
+        Ok(())
+    }
+
+    /// A value as a tile that can be read by itself; a uniform one is written out.
+    pub(super) fn tile(&mut self, op: &Op, v: Value) -> Lowered<Tile> {
+        self.flush()?;
+        if let Rep::Tile(t) = self.rep(op, v)? {
+            return Ok(t);
+        }
+        let shape = self.dims(v);
+        let buffer = self.new_buffer(v);
+        self.copy_to(op, v, buffer)?;
+        self.flush()?;
+        Ok(Tile::whole(buffer, &shape, full(shape.len())))
+    }
+
+    /// Makes the pending group a step of the plan.
+    pub(super) fn flush(&mut self) -> Lowered<()> {
+        let Some(pending) = self.pending.take() else { return Ok(()) };
+        let (needed, escapes) = self.needs(&pending);
+        let rects = rects(&pending, &needed, &escapes);
+        let builder = GroupBuilder {
+            together: rects.len() == 1,
+            chunk: CHUNK.min(pending.shape.iter().product()),
+            ports: Vec::new(),
+            members: vec![NO_PORT; pending.ops.len()],
+            chunk_end: 0,
+            free: Vec::new(),
+        };
+        if rects.is_empty() {
+            return Ok(());
+        }
+        let group = builder.build(self, &pending, &needed, &escapes, rects);
+        self.code.push(Instr::Group(Box::new(group)));
+        for (i, op) in pending.ops.iter().enumerate() {
+            if let Dst::Member(v) = op.dst
+                && let Some(b) = escapes[i]
+            {
+                let tile = Tile::whole(b, &pending.shape, op.valid.clone());
+                self.replace(v, Rep::Tile(tile));
+            }
+        }
+        Ok(())
+    }
+
+    /// Which operations have an effect, and which members are needed after the group: their buffer.
+    fn needs(&mut self, p: &Pending) -> (Vec<bool>, Vec<Option<Buffer>>) {
+        let mut inside = vec![0u32; p.ops.len()];
+        for s in p.ops.iter().flat_map(|o| &o.src) {
+            if let Operand::Member(i) = s {
+                inside[*i] += 1;
+            }
+        }
+        let escapes: Vec<Option<Buffer>> = (p.ops.iter().zip(&inside))
+            .map(|(op, inside)| match op.dst {
+                Dst::Member(v) if self.uses[v.0 as usize] > *inside => Some(self.new_buffer(v)),
+                _ => None,
+            })
+            .collect();
+        let mut needed: Vec<bool> = (p.ops.iter().zip(&escapes))
+            .map(|(o, e)| e.is_some() || o.check.is_some() || !matches!(o.dst, Dst::Member(_)))
+            .collect();
+        for i in (0..p.ops.len()).rev().filter(|i| needed[*i]).collect::<Vec<_>>() {
+            mark(&p.ops, i, &mut needed);
+        }
+        (needed, escapes)
+    }
+}
+
+/// Marks the members that an operation needs.
+fn mark(ops: &[PendingOp], i: usize, needed: &mut [bool]) {
+    for s in &ops[i].src {
+        if let Operand::Member(j) = s
+            && !needed[*j]
+        {
+            needed[*j] = true;
+            mark(ops, *j, needed);
+        }
+    }
+}
+
+/// How far the group's results are valid, each different one once. A member that may fault counts: it
+/// faults in all its valid lanes, needed or not.
+fn rects(p: &Pending, needed: &[bool], escapes: &[Option<Buffer>]) -> Vec<Rect> {
+    let mut rects: Vec<Rect> = Vec::new();
+    for (i, op) in p.ops.iter().enumerate().filter(|(i, _)| needed[*i]) {
+        let result =
+            escapes[i].is_some() || op.check.is_some() || !matches!(op.dst, Dst::Member(_));
+        if result && !rects.contains(&op.valid) {
+            rects.push(op.valid.clone());
+        }
+    }
+    rects
+}
+
+struct GroupBuilder {
+    /// All results are known to be valid equally far: members need no buffers of their own.
+    together: bool,
+    chunk: usize,
+    ports: Vec<Port>,
+    /// The port of each member.
+    members: Vec<u16>,
+    chunk_end: usize,
+    /// Rooms of chunks that are free again: offset, bytes.
+    free: Vec<(u32, usize)>,
+}
+
+impl GroupBuilder {
+    fn build(
+        mut self,
+        l: &mut Lower<'_>,
+        p: &Pending,
+        needed: &[bool],
+        escapes: &[Option<Buffer>],
+        rects: Vec<Rect>,
+    ) -> Group {
+        let start = l.buffers.advance();
+        let mut last_use = vec![0; p.ops.len()];
+        for (i, op) in p.ops.iter().enumerate().filter(|(i, _)| needed[*i]) {
+            for s in &op.src {
+                if let Operand::Member(j) = s {
+                    last_use[*j] = i;
+                }
+            }
+        }
+        let mut ops = Vec::new();
+        for (i, op) in p.ops.iter().enumerate().filter(|(i, _)| needed[*i]) {
+            l.buffers.advance();
+            let mut src = [NO_PORT; 3];
+            for (s, port) in op.src.iter().zip(&mut src) {
+                *port = self.source(l, s);
+            }
+            let dst = match &op.dst {
+                Dst::Member(v) => self.inner(l, i, *v, escapes[i]),
+                Dst::Target(b, bytes) => {
+                    l.buffers.touch_at(*b, start);
+                    l.buffers.touch(*b);
+                    self.port(*bytes, PortKind::Target(*b))
+                }
+                Dst::Store { site, tensor, bytes } => {
+                    self.port(*bytes, PortKind::Store { site: *site, tensor: *tensor })
+                }
+            };
+            // Rooms are free only after the operation's result has its own.
+            for s in &op.src {
+                if let Operand::Member(j) = s
+                    && last_use[*j] == i
+                {
+                    self.release(self.members[*j]);
+                }
+            }
+            let (valid, check) = (op.valid.clone(), op.check.clone());
+            ops.push(LaneOp { kernel: op.kernel, dst, src, valid, check });
+        }
+        l.buffers.advance();
+        for port in &self.ports {
+            match &port.kind {
+                PortKind::Inner { chunk: None, buffer } | PortKind::Target(buffer) => {
+                    l.buffers.touch_at(*buffer, start);
+                    l.buffers.touch(*buffer);
+                }
+                PortKind::Source { root: Root::Buffer(b, _), .. } => {
+                    l.buffers.touch_at(*b, start);
+                    l.buffers.touch(*b);
+                }
+                _ => {}
+            }
+        }
+        l.chunk_bytes = l.chunk_bytes.max(self.chunk_end);
+        Group { shape: p.shape.clone(), ports: self.ports, ops, rects }
+    }
+
+    fn port(&mut self, bytes: usize, kind: PortKind) -> u16 {
+        self.ports.push(Port { bytes, kind });
+        self.ports.len() as u16 - 1
+    }
+
+    fn source(&mut self, l: &mut Lower<'_>, s: &Operand) -> u16 {
+        match s {
+            Operand::Member(i) => {
+                let port = self.members[*i];
+                if let PortKind::Inner { chunk: Some(_), buffer } = self.ports[port as usize].kind
+                    && !self.together
+                {
+                    l.buffers.touch(buffer);
+                }
+                port
+            }
+            Operand::Uniform(slot, bytes) => {
+                let same = |p: &Port| {
+                    matches!(p.kind, PortKind::Uniform(s) if s == *slot) && p.bytes == *bytes
+                };
+                match self.ports.iter().position(same) {
+                    Some(i) => i as u16,
+                    None => self.port(*bytes, PortKind::Uniform(*slot)),
+                }
+            }
+            Operand::Source(t, bytes) => {
+                let same = |p: &Port| {
+                    matches!(&p.kind, PortKind::Source { root, map, .. }
+                        if *root == t.root && *map == t.map)
+                };
+                if let Some(i) = self.ports.iter().position(same) {
+                    return i as u16;
+                }
+                // Consecutive elements are read where they are; others are collected first.
+                let in_place = t.as_whole().is_some();
+                let chunk = (!in_place).then(|| self.new_room(*bytes));
+                let (root, map) = (t.root.clone(), t.map.clone());
+                self.port(*bytes, PortKind::Source { root, map, chunk })
+            }
+        }
+    }
+
+    fn inner(&mut self, l: &mut Lower<'_>, i: usize, v: Value, escape: Option<Buffer>) -> u16 {
+        let bytes = l.element(v).bytes();
+        let kind = match escape {
+            Some(buffer) => PortKind::Inner { chunk: None, buffer },
+            None => {
+                let chunk = Some(self.room(bytes));
+                let buffer = if self.together { 0 } else { l.new_buffer(v) };
+                if !self.together {
+                    l.buffers.touch(buffer);
+                }
+                PortKind::Inner { chunk, buffer }
+            }
+        };
+        self.members[i] = self.port(bytes, kind);
+        self.members[i]
+    }
+
+    /// Room for a chunk; an offset into the chunks' part of the frame.
+    fn room(&mut self, bytes: usize) -> u32 {
+        let size = (self.chunk * bytes).next_multiple_of(super::allocate::ALIGN);
+        if let Some(i) = self.free.iter().position(|(_, s)| *s == size) {
+            return self.free.swap_remove(i).0;
+        }
+        self.new_room(bytes)
+    }
+
+    /// Room that no operation of the group writes: sources are collected before the first one.
+    fn new_room(&mut self, bytes: usize) -> u32 {
+        let at = self.chunk_end as u32;
+        self.chunk_end += (self.chunk * bytes).next_multiple_of(super::allocate::ALIGN);
+        at
+    }
+
+    fn release(&mut self, port: u16) {
+        let Port { bytes, kind: PortKind::Inner { chunk: Some(at), .. } } =
+            self.ports[port as usize]
+        else {
+            return;
+        };
+        let size = (self.chunk * bytes).next_multiple_of(super::allocate::ALIGN);
+        if !self.free.contains(&(at, size)) {
+            self.free.push((at, size));
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the CPU backend, one file a topic. Expected values are computed in the test, in f64 or
+//! by Rust's own operators, never by the backend.
+
+mod harness;
+
+mod kernels;
