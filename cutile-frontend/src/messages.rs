@@ -47,6 +47,20 @@ pub(crate) fn entry_parameter(name: &Ident) -> String {
     format!("entry parameter `{name}` must be a scalar, a `&Tensor<..>` or a `&mut Tensor<..>`")
 }
 
+pub(crate) fn entry_without_parameters(name: &Ident) -> String {
+    format!("entry `{name}` has no parameters, so a launch of it could do nothing: give it a `&mut Tensor`")
+}
+
+pub(crate) fn entry_parameter_count(name: &Ident, most: usize, given: usize) -> String {
+    format!("entry `{name}` has {given} parameters: a launch takes at most {most}")
+}
+
+pub(crate) fn free_array(name: &Ident) -> String {
+    format!(
+        "no tensor parameter has the shape `{name}`, so a launch can't bind it, and Rust has no array arguments: use an `i32` parameter for each extent"
+    )
+}
+
 pub(crate) fn nested_entry() -> String {
     "an entry stands at the top of its module: move it out of the function".into()
 }
@@ -292,6 +306,10 @@ pub(crate) fn sub_index(axis: usize) -> String {
 
 pub(crate) fn recursion(name: &Ident) -> String {
     format!("`{name}` calls itself, which kernels can't: write a loop")
+}
+
+pub(crate) fn own_fault(what: &str) -> String {
+    format!("this can't be compiled, by a fault of cutile's; please report it: {what}")
 }
 
 // Calls.

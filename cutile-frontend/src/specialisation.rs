@@ -48,7 +48,7 @@ fn kind_text(kind: GenericKind) -> String {
     }
 }
 
-/// The declared specialisations, one a line: `S=[64,64] T=f32`, in the order of the entry's parameters.
+/// The declared specialisations, one a line: `S=[64, 64], T=f32`, in the order of the entry's parameters.
 pub(crate) fn lines(f: &Function) -> String {
     let line = |s: &Specialization| {
         let parts: Vec<String> = f
@@ -59,7 +59,7 @@ pub(crate) fn lines(f: &Function) -> String {
                 Some(format!("{}={}", g.name, value_text(value)))
             })
             .collect();
-        parts.join(" ")
+        parts.join(", ")
     };
     let lines: Vec<String> = f.entry.iter().flat_map(|o| &o.specialize).map(line).collect();
     lines.join("\n")
@@ -72,7 +72,7 @@ fn value_text(value: &Binding) -> String {
         Binding::Element(e) => e.name().to_string(),
         Binding::Array(list) => {
             let numbers: Vec<String> = list.iter().map(i64::to_string).collect();
-            format!("[{}]", numbers.join(","))
+            format!("[{}]", numbers.join(", "))
         }
     }
 }

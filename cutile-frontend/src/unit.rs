@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::Span;
-
 use crate::{
-    ast::{Function, Module, TypeKind},
-    lower, messages,
+    ast::{Function, Module},
+    launcher, lower, messages,
     report::Report,
     resolve::{FunctionNames, Names, names},
     specialisation,
@@ -29,6 +27,7 @@ pub(crate) fn units(module: &Module, report: &mut Report) -> Vec<Unit> {
     for f in &module.functions {
         recursion(f, &calls, report);
         specialisation::check(f, report);
+        launcher::check(f, report);
     }
     if !report.is_clean() {
         return Vec::new();
@@ -44,9 +43,6 @@ type Calls<'m> = HashMap<&'m str, Vec<String>>;
 fn check<'m>(module: &'m Module, names: &Names<'m>, report: &mut Report) -> Calls<'m> {
     let mut calls = Calls::new();
     for f in &module.functions {
-        if f.entry.is_some() {
-            entry_parameters(f, report);
-        }
         let mut scope = FunctionNames::new(names, f, Vec::new(), Vec::new());
         let typed = typing::check(&mut scope, report);
         if report.is_clean() {
@@ -70,19 +66,6 @@ fn helpers(typed: &Typed) -> Vec<String> {
     paths.sort_unstable();
     paths.dedup();
     paths
-}
-
-fn entry_parameters(f: &Function, report: &mut Report) {
-    for p in &f.params {
-        let ok = match &p.ty.kind {
-            TypeKind::Tensor { .. } | TypeKind::Error => true,
-            TypeKind::Name(_) => true,
-            _ => false,
-        };
-        if !ok {
-            report.error(p.ty.span, messages::entry_parameter(&p.name));
-        }
-    }
 }
 
 /// The functions that `root` needs, itself first, each once.
@@ -125,13 +108,9 @@ fn unit(f: &Function, names: &Names<'_>, calls: &Calls<'_>, file: &str, report: 
         // The verifier is the front end's own check: what it finds is a mistake of this crate, told as an error.
         if let Err(found) = cutile_ir::verify(function) {
             for d in found {
-                report.error(place(f, d.loc), format!("this can't be compiled (a fault in cutile, please report it): {d}"));
+                report.error(f.name.span(), messages::own_fault(&d.to_string()));
             }
         }
     }
     Unit { module, specialisations: specialisation::lines(f) }
-}
-
-fn place(f: &Function, _: Option<cutile_ir::Loc>) -> Span {
-    f.name.span()
 }

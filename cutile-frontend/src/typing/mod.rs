@@ -113,7 +113,6 @@ pub(crate) enum ElementRule {
     Unary(UnaryOp),
     Binary(BinaryOp),
     Float(&'static str),
-    Integer(&'static str),
     Bool(&'static str),
     /// The result of `iota`, conversions: anything numeric.
     LiteralGiven(&'static str),
@@ -379,7 +378,6 @@ impl Checker<'_, '_, '_> {
             ElementRule::Unary(op) if !(numeric && op.takes(element.class())) => messages::unary_element(op, element),
             ElementRule::Binary(op) if !(numeric && op.takes(element.class())) => messages::binary_element(op, element),
             ElementRule::Float(name) if !(numeric && element.is_float()) => messages::takes(name, "floats", element),
-            ElementRule::Integer(name) if !element.is_integer() => messages::takes(name, "integers", element),
             ElementRule::Bool(name) if element != Element::Bool => messages::takes(name, "bool", element),
             _ => return,
         };

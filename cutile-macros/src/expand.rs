@@ -1,0 +1,122 @@
+//! The expansion as a whole: parse, front end, and what is written where.
+
+use cutile_frontend::{Compiled, Diagnostic, ast::Function, compile};
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::{Item, ItemFn, ItemMod};
+
+use crate::{
+    check::{self, Signatures},
+    embed, launcher,
+    options::CratePath,
+};
+
+/// Expands `#[cutile::module]`.
+pub(crate) fn module(options: TokenStream, item: TokenStream) -> TokenStream {
+    let (krate, option_error) = match CratePath::parse(options) {
+        Ok(path) => (path, None),
+        Err(e) => (CratePath::default(), Some(e.to_compile_error())),
+    };
+    let item: ItemMod = match syn::parse2(item.clone()) {
+        Ok(item) => item,
+        Err(e) => {
+            let error = e.to_compile_error();
+            return quote!(#error #item);
+        }
+    };
+    let compiled = compile(&item);
+    let errors = compiled.report.errors().iter().map(compile_error);
+    let Some((_, items)) = &item.content else {
+        return quote!(#option_error #(#errors)* #item);
+    };
+    let signatures = Signatures::new(&compiled.module);
+    let mut body = TokenStream::new();
+    for item in items {
+        body.extend(match item {
+            Item::Fn(f) => function(&krate, f, &compiled, &signatures),
+            Item::Use(_) | Item::Const(_) => quote!(#item),
+            // Reported; kept, so that rustc does not report its absence, too.
+            other => quote!(#other),
+        });
+    }
+    let (attrs, vis, name) = (&item.attrs, &item.vis, &item.ident);
+    let fallback = fallback(&compiled);
+    quote! {
+        #option_error
+        #(#attrs)*
+        #vis mod #name {
+            #(#errors)*
+            #fallback
+            #body
+        }
+    }
+}
+
+/// `#[cutile::entry]` outside a kernel module.
+pub(crate) fn stray_entry(item: TokenStream) -> TokenStream {
+    quote! {
+        ::core::compile_error!("`#[cutile::entry]` marks a function inside a module that is marked `#[cutile::module]`");
+        #item
+    }
+}
+
+fn function(krate: &CratePath, f: &ItemFn, compiled: &Compiled, signatures: &Signatures) -> TokenStream {
+    let found = compiled.module.functions.iter().position(|g| g.path == f.sig.ident.to_string());
+    let Some(index) = found else { return TokenStream::new() };
+    let parsed = &compiled.module.functions[index];
+    let copy = check::copy(krate, f, signatures);
+    let embedded = embed::unit(krate, parsed, compiled.units.get(index));
+    if parsed.entry.is_some() {
+        let launcher = launcher::launcher(krate, f, parsed);
+        quote! {
+            const _: () = { #copy };
+            #embedded
+            #launcher
+        }
+    } else {
+        let (name, vis, unit) = (&f.sig.ident, &f.vis, unit_name(parsed));
+        let doc = format!("The tile IR of [`{name}`](fn@{name}), for kernels that import it.");
+        let inner_vis = embed::one_level_deeper(vis);
+        quote! {
+            #copy
+            #embedded
+            #[doc = #doc]
+            #[allow(dead_code)]
+            #vis mod #name {
+                #[doc(hidden)]
+                #inner_vis const IR: &[u8] = super::#unit;
+            }
+        }
+    }
+}
+
+/// The const that holds a function's unit.
+pub(crate) fn unit_name(f: &Function) -> syn::Ident {
+    format_ident!("__CUTILE_UNIT_{}", f.name)
+}
+
+fn compile_error(d: &Diagnostic) -> TokenStream {
+    let message = &d.message;
+    quote_spanned!(d.span=> ::core::compile_error!(#message);)
+}
+
+/// A kernel that the front end refuses and rustc accepts must not get through: what was left to rustc is said when code
+/// is generated, which rustc only does once it has found nothing.
+fn fallback(compiled: &Compiled) -> Option<TokenStream> {
+    if !compiled.report.errors().is_empty() {
+        return None;
+    }
+    let left = compiled.report.left_to_rustc();
+    let first = left.first()?;
+    let message = left.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; ");
+    let message = format!("this kernel module can't be compiled: {message}");
+    Some(quote_spanned! {first.span=>
+        #[used]
+        static __CUTILE_REFUSED: fn() = {
+            fn refused() {
+                const { ::core::panic!(#message) }
+            }
+            refused
+        };
+    })
+}
