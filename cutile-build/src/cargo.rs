@@ -52,9 +52,17 @@ pub struct Selection {
     pub manifest_path: Option<PathBuf>,
 }
 
+/// Kinds of targets that a command asks cargo for where the user names none.
+#[derive(Clone, Copy, Debug)]
+struct Defaults<'a> {
+    flags: &'a [&'a str],
+    /// Whether a selected package has a library: cargo refuses `--lib` where none has.
+    library: bool,
+}
+
 impl Selection {
     /// The arguments for cargo.
-    fn arguments(&self) -> Vec<OsString> {
+    fn arguments(&self, defaults: Defaults<'_>) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut lists = |name: &str, values: &[String]| {
             for value in values {
@@ -67,14 +75,14 @@ impl Selection {
         lists("--test", &self.test);
         lists("--bench", &self.bench);
         lists("--features", &self.features);
-        let targets = [&self.example, &self.bin, &self.test, &self.bench];
-        let chosen = self.all_targets || targets.iter().any(|names| !names.is_empty());
+        let named = [&self.example, &self.bin, &self.test, &self.bench];
+        if !self.all_targets && named.iter().all(|names| names.is_empty()) {
+            arguments.extend(defaults.flags.iter().map(OsString::from));
+            arguments.extend(defaults.library.then(|| "--lib".into()));
+        }
         for (flag, given) in [
             ("--workspace", self.workspace),
             ("--all-targets", self.all_targets),
-            ("--lib", !chosen),
-            ("--bins", !chosen),
-            ("--examples", !chosen),
             ("--all-features", self.all_features),
             ("--no-default-features", self.no_default_features),
             ("--release", self.release),
@@ -102,6 +110,8 @@ pub struct Workspace {
     pub packages: Vec<PathBuf>,
     /// Their identifiers, as cargo's messages name them.
     ids: BTreeSet<String>,
+    /// Whether one of them has a library.
+    library: bool,
 }
 
 impl Workspace {
@@ -118,6 +128,7 @@ impl Workspace {
             id: String,
             name: String,
             manifest_path: PathBuf,
+            targets: Vec<Target>,
         }
         let mut command = Command::new("cargo");
         command.args(["metadata", "--no-deps", "--format-version=1"]);
@@ -134,15 +145,32 @@ impl Workspace {
                 || (selection.package.is_empty()
                     && metadata.workspace_default_members.contains(&package.id))
         };
-        let packages = metadata.packages.iter().filter(|package| selected(package));
-        let (ids, packages) = packages
-            .map(|package| {
-                let folder = package.manifest_path.parent().unwrap_or(Path::new(".")).to_owned();
-                (package.id.clone(), folder)
-            })
-            .unzip();
-        Ok(Workspace { target: metadata.target_directory, packages, ids })
+        let is_library =
+            |target: &Target| target.kind.iter().any(|kind| LIBRARIES.contains(&&**kind));
+        let mut workspace = Workspace {
+            target: metadata.target_directory.clone(),
+            packages: Vec::new(),
+            ids: BTreeSet::new(),
+            library: false,
+        };
+        for package in metadata.packages.iter().filter(|package| selected(package)) {
+            let folder = package.manifest_path.parent().unwrap_or(Path::new("."));
+            workspace.packages.push(folder.to_owned());
+            workspace.ids.insert(package.id.clone());
+            workspace.library |= package.targets.iter().any(is_library);
+        }
+        Ok(workspace)
     }
+}
+
+/// Kinds of targets that are libraries which programs link.
+const LIBRARIES: [&str; 5] = ["lib", "rlib", "dylib", "cdylib", "staticlib"];
+
+/// A target, in cargo's metadata and messages.
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
 }
 
 /// A file that cargo made for a selected package.
@@ -176,18 +204,24 @@ pub enum ArtifactKind {
 /// Compiles the selection: what cargo made for the selected packages. Errors of the compiler go to the standard error stream, as
 /// cargo shows them.
 pub fn build(selection: &Selection, workspace: &Workspace) -> Result<Vec<Artifact>, BuildError> {
-    run("build", &selection.arguments(), workspace)
+    let defaults = Defaults { flags: &["--bins", "--examples"], library: workspace.library };
+    run("build", &selection.arguments(defaults), workspace)
 }
 
-/// Compiles the selection's test, example and benchmark programs with optimisation and without running them.
+/// Compiles the selection's examples, tests and benchmarks with optimisation, without running them.
 pub fn build_tests(
     selection: &Selection,
     workspace: &Workspace,
 ) -> Result<Vec<Artifact>, BuildError> {
-    let all = Selection { release: true, all_targets: true, ..selection.clone() };
-    let mut arguments = all.arguments();
+    let selection = Selection { release: true, ..selection.clone() };
+    // `cargo test --examples` would make tests of the examples.
+    let examples = Defaults { flags: &["--examples"], library: false };
+    let mut artifacts = run("build", &selection.arguments(examples), workspace)?;
+    let tests = Defaults { flags: &["--bins", "--tests", "--benches"], library: workspace.library };
+    let mut arguments = selection.arguments(tests);
     arguments.push("--no-run".into());
-    run("test", &arguments, workspace)
+    artifacts.extend(run("test", &arguments, workspace)?);
+    Ok(artifacts)
 }
 
 fn run(
@@ -223,11 +257,6 @@ fn read_message(line: &str, selected: &BTreeSet<String>) -> Vec<Artifact> {
         filenames: Vec<PathBuf>,
         executable: Option<PathBuf>,
         profile: Profile,
-    }
-    #[derive(Deserialize)]
-    struct Target {
-        name: String,
-        kind: Vec<String>,
     }
     #[derive(Deserialize)]
     struct Profile {
@@ -273,18 +302,20 @@ mod tests {
 
     #[test]
     fn options_reach_cargo() {
-        let selection = Selection {
+        let defaults = Defaults { flags: &["--bins"], library: true };
+        let joined = |selection: Selection| selection.arguments(defaults).join(" ".as_ref());
+        let named = Selection {
             package: vec!["a".into()],
             example: vec!["e".into()],
             features: vec!["f".into()],
             release: true,
             ..Selection::default()
         };
-        let expected = "--package a --example e --features f --release";
-        assert_eq!(selection.arguments().join(" ".as_ref()), expected);
-        let all = Selection { manifest_path: Some("x/Cargo.toml".into()), ..Selection::default() };
-        let expected = "--lib --bins --examples --manifest-path x/Cargo.toml";
-        assert_eq!(all.arguments().join(" ".as_ref()), expected);
+        assert_eq!(joined(named), "--package a --example e --features f --release");
+        let whole = Selection { manifest_path: Some("x/Cargo.toml".into()), ..Default::default() };
+        assert_eq!(joined(whole), "--bins --lib --manifest-path x/Cargo.toml");
+        let all = Selection { all_targets: true, workspace: true, ..Default::default() };
+        assert_eq!(joined(all), "--workspace --all-targets");
     }
 
     #[test]

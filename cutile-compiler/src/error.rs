@@ -45,6 +45,12 @@ pub enum CompileError {
         /// The PTX.
         ptx: String,
     },
+    /// `nvdisasm` cannot read what `ptxas` wrote.
+    #[error("nvdisasm failed:\n{said}")]
+    Nvdisasm {
+        /// Its messages.
+        said: String,
+    },
     /// A file or program of this machine failed.
     #[error(transparent)]
     Io(#[from] IoError),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use cutile_compiler::toolchain::{Provision, Toolchain, install};
+use cutile_compiler::toolchain::{self, Provision, Tool, Toolchain, install};
 
 /// Arguments of `doctor`.
 #[derive(clap::Args, Debug, Default)]
@@ -136,9 +136,9 @@ fn kernel_compiler(install: bool, program: &str, out: &mut dyn Write) -> Finding
 fn ptxas(install: bool, program: &str, out: &mut dyn Write) -> Finding {
     let what = "ptxas";
     let found = if install {
-        install::ptxas(&mut narrate(out)).map_err(|error| error.to_string())
+        install::tool(Tool::Ptxas, &mut narrate(out)).map_err(|error| error.to_string())
     } else {
-        cutile_compiler::toolchain::ptxas_here().ok_or_else(|| {
+        toolchain::tool(Tool::Ptxas).ok_or_else(|| {
             "not here: kernels are built, but no registers or spills are reported".into()
         })
     };

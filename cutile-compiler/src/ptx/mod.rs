@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use cutile_bundle::target::Target;
 
 pub use facts::{Expected, Facts, InstructionClass, Severity, Violation};
-pub use ptxas::{Assembled, EntryUsage};
+pub use ptxas::{Assembled, EntryUsage, disassemble};
 pub(crate) use rustc::FLAGS;
 pub use rustc::{Diagnostic, RustcFailure};
 

@@ -1,7 +1,6 @@
-//! Runs `ptxas -v` on a PTX text and reads what it reports. The machine code itself is thrown away: the driver makes its own.
+//! Runs `ptxas -v` on a PTX text and reads what it reports. The machine code is for people to look at: the driver makes its own.
 
-use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use cutile_bundle::target::Arch;
@@ -55,30 +54,60 @@ impl Assembled {
     }
 }
 
-/// Assembles a text for an architecture.
+/// Assembles a text for an architecture and throws the machine code away.
 pub(crate) fn assemble(program: &Path, text: &str, arch: Arch) -> Result<Assembled, CompileError> {
-    let mut source = tempfile::Builder::new()
-        .suffix(".ptx")
-        .tempfile()
-        .map_err(IoError::on("create", std::env::temp_dir()))?;
-    source.write_all(text.as_bytes()).map_err(IoError::on("write", source.path()))?;
-    let code = source.path().with_extension("cubin");
-    let run = Command::new(program)
-        .arg("-v")
-        .arg(format!("-arch={arch}"))
-        .arg(source.path())
-        .arg("-o")
+    let folder = scratch()?;
+    assemble_in(folder.path(), program, text, arch).map(|(report, _)| report)
+}
+
+/// The machine code of a text, as `nvdisasm` shows it.
+pub fn disassemble(
+    ptxas: &Path,
+    nvdisasm: &Path,
+    text: &str,
+    arch: Arch,
+) -> Result<String, CompileError> {
+    let folder = scratch()?;
+    let (_, code) = assemble_in(folder.path(), ptxas, text, arch)?;
+    let run = Command::new(nvdisasm)
+        .args(["--print-code", "--no-vliw"])
         .arg(&code)
         .stdin(Stdio::null())
-        .output();
-    let _ = std::fs::remove_file(&code); // absent when ptxas failed
-    let run = run.map_err(IoError::on("run", program))?;
+        .output()
+        .map_err(IoError::on("run", nvdisasm))?;
+    if run.status.success() {
+        Ok(String::from_utf8_lossy(&run.stdout).into_owned())
+    } else {
+        let said = String::from_utf8_lossy(&run.stderr).trim().to_owned();
+        Err(CompileError::Nvdisasm { said })
+    }
+}
+
+fn scratch() -> Result<tempfile::TempDir, CompileError> {
+    let folder = tempfile::Builder::new().prefix("cutile-").tempdir();
+    Ok(folder.map_err(IoError::on("create a folder in", std::env::temp_dir()))?)
+}
+
+/// The report, and the file with the machine code.
+fn assemble_in(
+    folder: &Path,
+    program: &Path,
+    text: &str,
+    arch: Arch,
+) -> Result<(Assembled, PathBuf), CompileError> {
+    let (source, code) = (folder.join("kernel.ptx"), folder.join("kernel.cubin"));
+    std::fs::write(&source, text).map_err(IoError::on("write", &source))?;
+    let run = Command::new(program)
+        .current_dir(folder)
+        .args(["-v", &format!("-arch={arch}"), "kernel.ptx", "-o", "kernel.cubin"])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(IoError::on("run", program))?;
     let said =
         String::from_utf8_lossy(&run.stderr).into_owned() + &String::from_utf8_lossy(&run.stdout);
     if run.status.success() {
-        Ok(read_report(&said))
+        Ok((read_report(&said), code))
     } else {
-        let said = said.replace(&*source.path().to_string_lossy(), "kernel.ptx");
         Err(CompileError::Ptxas { arch, said: said.trim().to_owned(), ptx: text.to_owned() })
     }
 }

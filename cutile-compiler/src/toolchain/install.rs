@@ -1,5 +1,5 @@
 //! Installs what kernel builds need and this machine lacks: the target for rustup, or Debian's compiler with its sources;
-//! `ptxas` from PyPI's package.
+//! NVIDIA's tools from PyPI's packages.
 //!
 //! Each step is a program that the user could run; its command line is in the error when it fails.
 
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use cutile_bundle::cache::Cache;
 use cutile_bundle::options::Options as BundleOptions;
 
-use super::{TRIPLE, Toolchain, ToolchainError, ptxas};
+use super::{TRIPLE, Tool, Toolchain, ToolchainError};
 use crate::error::IoError;
 use crate::options::Options;
 
@@ -78,23 +78,25 @@ fn debian_packages(names: &[&str]) -> Result<(), ToolchainError> {
     run(install)
 }
 
-/// `ptxas`: the one that is here, or else the one of PyPI's package, unpacked into the user's cache.
-pub fn ptxas(say: &mut dyn FnMut(&str)) -> Result<PathBuf, ToolchainError> {
+/// One of NVIDIA's tools: the one that is here, or else the one of PyPI's package, unpacked into the user's cache.
+pub fn tool(tool: Tool, say: &mut dyn FnMut(&str)) -> Result<PathBuf, ToolchainError> {
     let options = Options::from_env();
     let cache = Cache::of_user(&BundleOptions::from_env())?;
-    if let Some(program) = ptxas::find(&options, Some(&cache)) {
+    if let Some(program) = tool.find(&options, Some(&cache)) {
         return Ok(program);
     }
-    let requirement = format!("{}=={}", ptxas::PACKAGE, ptxas::VERSION);
-    say(&format!("pip download {requirement}"));
-    let python = python(&options, say)?;
-    let folder = cache
-        .get_or_fill(&ptxas::cached_name(), |folder| fetch_ptxas(&python, &requirement, folder))?;
-    Ok(folder.join(format!("ptxas{}", std::env::consts::EXE_SUFFIX)))
+    say(&format!("pip download {}", tool.requirement()));
+    let python = python(tool, &options, say)?;
+    let folder = cache.get_or_fill(&tool.cached_name(), |folder| fetch(tool, &python, folder))?;
+    Ok(folder.join(tool.file()))
 }
 
 /// A Python that has pip.
-fn python(options: &Options, say: &mut dyn FnMut(&str)) -> Result<PathBuf, ToolchainError> {
+fn python(
+    tool: Tool,
+    options: &Options,
+    say: &mut dyn FnMut(&str),
+) -> Result<PathBuf, ToolchainError> {
     let with_pip = || {
         let names = ["python3", "python"];
         names.iter().filter_map(|name| options.program(name)).find(|python| {
@@ -110,39 +112,36 @@ fn python(options: &Options, say: &mut dyn FnMut(&str)) -> Result<PathBuf, Toolc
         say("apt-get install python3-pip");
         debian_packages(&["python3-pip"])?;
     }
-    with_pip().ok_or_else(|| ToolchainError::Install {
-        command: format!("pip download {}", ptxas::PACKAGE),
-        said: "there is no Python with pip, which fetches ptxas; or set CUTILE_PTXAS to a ptxas"
-            .into(),
-    })
+    with_pip().ok_or_else(|| failed(tool, "there is no Python with pip"))
 }
 
-fn fetch_ptxas(python: &Path, requirement: &str, folder: &Path) -> Result<(), ToolchainError> {
+/// Downloads the package and keeps of it the one program.
+fn fetch(tool: Tool, python: &Path, folder: &Path) -> Result<(), ToolchainError> {
     let mut download = Command::new(python);
     download.args(["-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]);
-    download.arg("--dest").arg(folder).arg(requirement);
+    download.arg("--dest").arg(folder).arg(tool.requirement());
     run(download)?;
-    let wheel =
-        files_under(folder)?.into_iter().find(|f| f.extension().is_some_and(|e| e == "whl"));
-    let wheel = wheel.ok_or_else(|| unexpected(requirement, "pip left no wheel"))?;
+    let is_wheel = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "whl");
+    let wheel = files_under(folder)?.into_iter().find(is_wheel);
+    let wheel = wheel.ok_or_else(|| failed(tool, "pip left no wheel"))?;
     let unpacked = folder.join("unpacked");
     let mut unpack = Command::new(python);
     unpack.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&unpacked);
     run(unpack)?;
-    let name = format!("ptxas{}", std::env::consts::EXE_SUFFIX);
     let program = files_under(&unpacked)?
         .into_iter()
-        .find(|file| file.file_name().is_some_and(|found| found == name.as_str()))
-        .ok_or_else(|| unexpected(requirement, "there is no ptxas in the package"))?;
-    let target = folder.join(name);
+        .find(|file| file.file_name().is_some_and(|name| name == tool.file().as_str()))
+        .ok_or_else(|| failed(tool, "the program is not in the package"))?;
+    let target = folder.join(tool.file());
     std::fs::rename(&program, &target).map_err(IoError::on("move", &program))?;
     make_executable(&target).map_err(IoError::on("make executable", &target))?;
     std::fs::remove_dir_all(&unpacked).map_err(IoError::on("remove", &unpacked))?;
     Ok(std::fs::remove_file(&wheel).map_err(IoError::on("remove", &wheel))?)
 }
 
-fn unexpected(requirement: &str, said: &str) -> ToolchainError {
-    ToolchainError::Install { command: format!("pip download {requirement}"), said: said.into() }
+fn failed(tool: Tool, said: &str) -> ToolchainError {
+    let command = format!("pip download {}", tool.requirement());
+    ToolchainError::Install { command, said: said.to_owned() }
 }
 
 /// All files in a folder and below it.

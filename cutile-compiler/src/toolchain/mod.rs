@@ -5,7 +5,7 @@
 
 pub mod install;
 mod library;
-mod ptxas;
+mod nvidia;
 mod rustc;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use cutile_bundle::cache::{Cache, CacheError};
 use cutile_bundle::manifest::Builder;
 use cutile_bundle::options::Options as BundleOptions;
 
+pub use nvidia::Tool;
 pub use rustc::{Provision, Rejected, RustcVersion};
 
 use crate::error::IoError;
@@ -60,10 +61,10 @@ pub struct Toolchain {
     ptxas: Option<PathBuf>,
 }
 
-/// `ptxas`, if this machine has it, with or without a compiler.
-pub fn ptxas_here() -> Option<PathBuf> {
+/// One of NVIDIA's tools, if this machine has it.
+pub fn tool(tool: Tool) -> Option<PathBuf> {
     let cache = Cache::of_user(&BundleOptions::from_env()).ok();
-    ptxas::find(&Options::from_env(), cache.as_ref())
+    tool.find(&Options::from_env(), cache.as_ref())
 }
 
 /// No compiler for kernels, or one that does not work.
@@ -131,7 +132,7 @@ impl Toolchain {
         let cache = Cache::of_user(bundle)?;
         let rustc =
             rustc::find(options).map_err(|rejected| ToolchainError::NotFound { rejected })?;
-        let ptxas = ptxas::find(options, Some(&cache));
+        let ptxas = Tool::Ptxas.find(options, Some(&cache));
         Ok(Toolchain { rustc, core: CoreFlavour::default(), cache, ptxas })
     }
 
