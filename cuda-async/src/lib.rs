@@ -5,13 +5,16 @@ mod block;
 mod completion;
 mod config;
 mod context;
-mod cuda;
+pub mod cuda;
+#[cfg(feature = "cust")]
+pub mod cust_interop;
 mod device;
 pub mod driver;
 mod error;
 mod future;
 mod host;
 mod memory;
+mod offload;
 mod operation;
 pub mod prelude;
 mod schedule;
@@ -24,6 +27,7 @@ pub use error::{DeviceError, ErrorKind, Result};
 pub use future::DeviceFuture;
 pub use host::{HostOptions, HostTask};
 pub use memory::{Access, AccessKind, Buffer};
+pub use offload::{Offload, offload};
 pub use operation::*;
 pub use schedule::{
     ForkJoin, GlobalPolicy, Hints, LeastLoaded, Placement, SchedulingPolicy, SingleStream,

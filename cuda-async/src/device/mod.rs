@@ -157,7 +157,7 @@ impl Device {
     }
 
     /// Makes a device; it is never freed.
-    fn with_backend(id: DeviceId, backend: Result<Box<dyn Backend>>) -> Device {
+    pub(crate) fn with_backend(id: DeviceId, backend: Result<Box<dyn Backend>>) -> Device {
         Device(Box::leak(Box::new(DeviceInner {
             id,
             backend,
@@ -275,7 +275,7 @@ impl Device {
         };
         if self.0.lost.set(lost).is_ok() {
             let streams = self.streams_list().all.clone();
-            streams.iter().for_each(|stream| stream.wake_everybody());
+            streams.iter().for_each(|stream| stream.abandon());
         }
     }
 

@@ -327,13 +327,7 @@ fn absence_and_age_of_a_driver_are_told_apart() {
 
 #[test]
 fn an_old_driver_launches_plainly_and_refuses_clusters() {
-    let fake = Fake::new();
-    let table = Box::leak(Box::new(Table {
-        cuLaunchKernelEx: None,
-        cuStreamWriteValue64: None,
-        ..fake::TABLE
-    }));
-    let context = Context::primary(Driver::from_table(table), fake.context.ordinal()).unwrap();
+    let context = Fake::old().context;
     assert!(!context.properties().stream_memory_operations);
     let stream = Stream::new(context, 0).unwrap();
     // SAFETY: nothing is enqueued.

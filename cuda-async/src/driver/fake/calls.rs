@@ -362,7 +362,9 @@ fake! {
 }
 
 /// The fake driver's table.
-pub(crate) static TABLE: Table = Table {
+pub(crate) static TABLE: Table = TABLE_OF_NOW;
+
+pub(super) const TABLE_OF_NOW: Table = Table {
     cuInit: init,
     cuDriverGetVersion: version,
     cuGetErrorName: error_name,

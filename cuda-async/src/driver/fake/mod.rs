@@ -13,9 +13,10 @@ mod machine;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::sys::CUresult;
+use super::sys::{CUresult, Table};
 use super::{Context, Driver};
 pub(crate) use calls::TABLE;
+use calls::TABLE_OF_NOW;
 use machine::{DEVICES, FakeDevice, device};
 
 /// Bytes of memory that a fake device has.
@@ -42,10 +43,19 @@ pub(crate) struct Fake {
 impl Fake {
     /// A device that no other test uses.
     pub(crate) fn new() -> Self {
+        Self::with(driver())
+    }
+
+    /// The same, with a driver from before stream writes and launch attributes.
+    pub(crate) fn old() -> Self {
+        Self::with(Driver::from_table(&OLD_TABLE))
+    }
+
+    fn with(driver: Driver) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let ordinal = NEXT.fetch_add(1, Ordering::Relaxed);
         assert!(ordinal < DEVICES, "raise DEVICES: more tests than fake devices");
-        let context = Context::primary(driver(), ordinal).expect("the fake device opens");
+        let context = Context::primary(driver, ordinal).expect("the fake device opens");
         Self { context, device: device(ordinal) }
     }
 
@@ -69,6 +79,13 @@ impl Fake {
         self.device.modules()
     }
 }
+
+static OLD_TABLE: Table = Table {
+    cuLaunchKernelEx: None,
+    cuStreamWriteValue64: None,
+    cuStreamWaitValue64: None,
+    ..TABLE_OF_NOW
+};
 
 /// The fake driver.
 pub(crate) fn driver() -> Driver {
