@@ -158,7 +158,7 @@ pub enum Command<'a> {
 #[derive(Debug, Default)]
 pub struct Work {
     /// Declared accesses.
-    pub(crate) accesses: SmallVec<[Access; 4]>,
+    pub(crate) accesses: SmallVec<[Access; 8]>,
     /// The operation's place for a failure.
     pub(crate) fault: Option<Arc<FaultCell>>,
 }

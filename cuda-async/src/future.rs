@@ -112,17 +112,28 @@ impl<O: DeviceOperation> DeviceFuture<O> {
             match self.run(waker, &mut waits) {
                 Poll::Pending => {}
                 Poll::Ready(Err(error)) => return Poll::Ready(self.finish(Err(error))),
-                Poll::Ready(Ok(())) => match self.record.poll() {
-                    Poll::Pending => waits.extend(self.record.pending()),
-                    Poll::Ready(result) => return Poll::Ready(self.finish(result)),
-                },
+                Poll::Ready(Ok(())) => {
+                    if let Poll::Ready(result) = self.record.poll(&mut waits) {
+                        return Poll::Ready(self.finish(result));
+                    }
+                }
             }
             match self.wait(&waits, waker) {
                 Ok(true) => {}
                 Ok(false) => return Poll::Pending,
-                Err(error) => return Poll::Ready(self.finish(Err(error))),
+                Err(error) => return Poll::Ready(self.give_up(error)),
             }
         }
+    }
+
+    /// Ends a future whose stream can't be waited for.
+    fn give_up(&mut self, error: DeviceError) -> Result<Output<O>> {
+        let result = match &mut self.stage {
+            Stage::Running(operation) => operation.fail(error),
+            Stage::Draining(_) | Stage::Done => Err(error),
+        };
+        let result = result.map(|output| self.stage = Stage::Draining(output));
+        self.finish(result)
     }
 
     /// Advances the operation unless it is submitted as a whole.
@@ -135,7 +146,11 @@ impl<O: DeviceOperation> DeviceFuture<O> {
         };
         let placement = match &self.placement {
             Ok(placement) => placement,
-            Err(error) => return Poll::Ready(Err(error.clone())),
+            Err(error) => {
+                let output = operation.fail(error.clone())?;
+                self.stage = Stage::Draining(output);
+                return Poll::Ready(Ok(()));
+            }
         };
         let before = self.record.submissions();
         self.entered = true;

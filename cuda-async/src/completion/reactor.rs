@@ -31,9 +31,10 @@ struct Reactor {
     signal: Signal,
 }
 
-fn reactor() -> &'static Reactor {
-    static REACTOR: OnceLock<&'static Reactor> = OnceLock::new();
-    REACTOR.get_or_init(|| {
+/// The reactor; `None` if the system can't start its thread.
+fn reactor() -> Option<&'static Reactor> {
+    static REACTOR: OnceLock<Option<&'static Reactor>> = OnceLock::new();
+    *REACTOR.get_or_init(|| {
         let reactor: &'static Reactor = Box::leak(Box::new(Reactor {
             watched: Mutex::new(Vec::with_capacity(64)),
             signal: Signal::new(),
@@ -41,15 +42,18 @@ fn reactor() -> &'static Reactor {
         std::thread::Builder::new()
             .name("cuda-async reactor".to_string())
             .spawn(move || reactor.run())
-            .expect("the operating system can start one more thread");
-        reactor
+            .ok()
+            .map(|_| reactor)
     })
 }
 
 /// Looks after `stream` until it has no waiters and nothing to reclaim.
 pub(crate) fn watch(stream: &'static StreamCore) {
+    let Some(reactor) = reactor() else {
+        // Without the thread, tasks look for themselves, again and again.
+        return stream.wake_everybody();
+    };
     if !stream.watched.swap(true, Ordering::SeqCst) {
-        let reactor = reactor();
         lock(&reactor.watched).push(stream);
         reactor.signal.notify();
     }
@@ -57,8 +61,10 @@ pub(crate) fn watch(stream: &'static StreamCore) {
 
 /// Tells the reactor that the timeline of `stream` has advanced (devices that report progress).
 pub(crate) fn progress(stream: &'static StreamCore) {
-    if stream.watched.load(Ordering::SeqCst) {
-        reactor().signal.notify();
+    if stream.watched.load(Ordering::SeqCst)
+        && let Some(reactor) = reactor()
+    {
+        reactor.signal.notify();
     }
 }
 

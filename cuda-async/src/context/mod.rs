@@ -115,11 +115,7 @@ impl<'a> ExecutionContext<'a> {
     ///
     /// `Pending` wakes the task when it may be; an error is a failure of that work.
     pub fn wait_submitted(&mut self) -> Poll<Result<()>> {
-        let result = self.record.poll();
-        if result.is_pending() {
-            self.waits.extend(self.record.pending());
-        }
-        result
+        self.record.poll(self.waits)
     }
 
     /// Runs `f` with the context of independent part `part` of this operation.
@@ -159,14 +155,21 @@ impl<'a> ExecutionContext<'a> {
 
     /// Waits for `mark`; a failure of this operation's work counts once it is passed.
     pub(crate) fn wait_mark(&mut self, mark: Mark) -> Poll<Result<()>> {
+        let passed = mark.passed();
+        // Asked after: the timeline of a lost device says that all is passed.
         if let Err(error) = alive(mark) {
             return Poll::Ready(Err(error));
         }
-        if !mark.passed() {
+        if !passed {
             self.waits.push(mark);
             return Poll::Pending;
         }
         Poll::Ready(self.record.failure().map_or(Ok(()), Err))
+    }
+
+    /// Fails with the device of `buffer`, which is another than this one.
+    pub(crate) fn depend_on(&mut self, buffer: &Buffer) {
+        self.record.depend_on(buffer.home());
     }
 
     fn check_device(&self, buffer: &Buffer) -> Result<()> {
@@ -185,5 +188,12 @@ impl<'a> ExecutionContext<'a> {
             self.stream.order(&self.work)?;
         }
         Ok(buffer.ptr())
+    }
+}
+
+impl Drop for ExecutionContext<'_> {
+    fn drop(&mut self) {
+        // Reached with work on the raw stream only if the closure that put it there panicked.
+        let _ = self.finish_raw();
     }
 }

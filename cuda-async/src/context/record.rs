@@ -5,6 +5,7 @@ use std::task::Poll;
 
 use smallvec::SmallVec;
 
+use crate::context::Waits;
 use crate::error::{DeviceError, Result};
 use crate::stream::{FaultCell, Mark, StreamCore, alive};
 
@@ -14,6 +15,8 @@ pub(crate) struct Record {
     marks: SmallVec<[Mark; 2]>,
     own: Option<(&'static StreamCore, Arc<FaultCell>)>,
     absorbed: SmallVec<[Arc<FaultCell>; 1]>,
+    /// Work of other devices that this execution takes data from.
+    peers: SmallVec<[Mark; 1]>,
     submissions: u32,
 }
 
@@ -23,6 +26,13 @@ impl Record {
         match self.marks.iter_mut().find(|known| std::ptr::eq(known.stream, mark.stream)) {
             Some(known) => known.number = known.number.max(mark.number),
             None => self.marks.push(mark),
+        }
+    }
+
+    /// Fails with the device of `stream`, which this execution takes data from.
+    pub(crate) fn depend_on(&mut self, stream: &'static StreamCore) {
+        if !self.peers.iter().any(|peer| peer.stream.device == stream.device) {
+            self.peers.push(Mark { stream, number: 0 });
         }
     }
 
@@ -46,6 +56,7 @@ impl Record {
 
     pub(crate) fn absorb(&mut self, other: &Record) {
         other.marks.iter().for_each(|mark| self.note(*mark));
+        other.peers.iter().for_each(|peer| self.depend_on(peer.stream));
         let cells = other.own.iter().map(|(_, cell)| cell).chain(&other.absorbed);
         for cell in cells {
             if !self.absorbed.iter().any(|known| Arc::ptr_eq(known, cell)) {
@@ -64,15 +75,20 @@ impl Record {
         self.marks.iter().copied().filter(|mark| !mark.passed())
     }
 
-    /// Whether all is complete, and whether it went well.
-    pub(crate) fn poll(&self) -> Poll<Result<()>> {
-        for mark in &self.marks {
-            if !mark.passed() {
-                return match alive(*mark) {
-                    Ok(()) => Poll::Pending,
-                    Err(error) => Poll::Ready(Err(error)),
-                };
+    /// Whether all is complete, and whether it went well; what is not complete is added to `waits`.
+    pub(crate) fn poll(&self, waits: &mut Waits) -> Poll<Result<()>> {
+        // Each mark is looked at once: what is found incomplete here is what is waited for.
+        let before = waits.len();
+        waits.extend(self.pending());
+        let passed = waits.len() == before;
+        // Asked after: the timeline of a lost device says that all is passed.
+        for mark in self.marks.iter().chain(&self.peers) {
+            if let Err(error) = alive(*mark) {
+                return Poll::Ready(Err(error));
             }
+        }
+        if !passed {
+            return Poll::Pending;
         }
         Poll::Ready(self.failure().map_or(Ok(()), Err))
     }

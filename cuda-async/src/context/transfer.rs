@@ -154,6 +154,7 @@ impl ExecutionContext<'_> {
         src.check_poison()?;
         let to = self.write(dst)?;
         let from = self.declare(src, AccessKind::Read)?;
+        self.depend_on(src);
         if bytes == 0 {
             self.discard_declarations();
             return Ok(());

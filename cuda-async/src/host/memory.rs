@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 
 use crate::backend::{DevicePtr, MemoryInfo};
 use crate::device::DeviceId;
-use crate::error::{ErrorKind, Result};
+use crate::error::{DeviceError, ErrorKind, Result};
 use crate::host::queue::Queue;
 use crate::host::{ALIGNMENT, HostOptions, allocate, release};
 use crate::sync::{Mutex, lock};
@@ -24,7 +24,7 @@ pub(super) struct Memory {
     options: HostOptions,
     blocks: Mutex<Blocks>,
     /// Set when work has trapped: nothing runs on this device any more.
-    lost: AtomicBool,
+    lost: OnceLock<DeviceError>,
 }
 
 #[derive(Default)]
@@ -47,7 +47,7 @@ unsafe impl Send for Block {}
 
 impl Memory {
     pub(super) fn new(device: DeviceId, options: HostOptions) -> Self {
-        let (blocks, lost) = (Mutex::default(), AtomicBool::new(false));
+        let (blocks, lost) = (Mutex::default(), OnceLock::new());
         Memory { device, options, blocks, lost }
     }
 
@@ -55,12 +55,18 @@ impl Memory {
         self.options
     }
 
-    pub(super) fn lose(&self) {
-        self.lost.store(true, Ordering::SeqCst);
+    /// Work has trapped: nothing runs any more.
+    pub(super) fn lose(&self, error: &DeviceError) {
+        let _ = self.lost.set(error.clone());
     }
 
     pub(super) fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::SeqCst)
+        self.lost.get().is_some()
+    }
+
+    /// Fails if work has trapped.
+    pub(super) fn check_alive(&self) -> Result<()> {
+        self.lost.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
     pub(super) fn info(&self) -> MemoryInfo {

@@ -113,8 +113,10 @@ impl Queue {
             };
             drop(items);
             // On a lost device nothing runs and no timeline moves, as on a dead CUDA context.
-            if !self.memory.is_lost() {
-                self.run(item);
+            let lost = self.memory.is_lost();
+            // A destructor of something that a skipped closure held may panic; the worker goes on.
+            let _ = catch_unwind(AssertUnwindSafe(|| if lost { drop(item) } else { self.run(item) }));
+            if !lost {
                 self.done.fetch_add(1, Ordering::SeqCst);
             }
         }
@@ -158,7 +160,7 @@ impl Queue {
         if let Err(error) = check_inputs(work).and_then(|()| run(work)) {
             if error.is_device_lost() {
                 // A trap: this device is finished, and says so from now on.
-                self.memory.lose();
+                self.memory.lose(&error);
             }
             report_fault(work, &error);
         }

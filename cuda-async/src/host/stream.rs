@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::backend::{BackendStream, Command, DevicePtr, Work};
 use crate::device::DeviceId;
-use crate::error::{DeviceError, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::host::memory::Memory;
 use crate::host::queue::{Item, Queue};
 use crate::stream::StreamCore;
@@ -23,14 +23,6 @@ impl HostStream {
     pub(super) fn open(device: DeviceId, memory: &'static Memory) -> Result<HostStream> {
         Ok(HostStream { device, memory, queue: Queue::start(device, memory)? })
     }
-
-    fn check(&self) -> Result<()> {
-        if !self.memory.is_lost() {
-            return Ok(());
-        }
-        let origin = DeviceError::fault(self.device, "work on this device", "it trapped");
-        Err(ErrorKind::DeviceLost { device: self.device, origin }.into())
-    }
 }
 
 impl BackendStream for HostStream {
@@ -39,7 +31,7 @@ impl BackendStream for HostStream {
     }
 
     fn alloc(&self, bytes: usize) -> Result<DevicePtr> {
-        self.check()?;
+        self.memory.check_alive()?;
         self.memory.alloc(bytes, self.queue)
     }
 
@@ -54,7 +46,7 @@ impl BackendStream for HostStream {
     }
 
     unsafe fn enqueue(&self, command: Command<'_>, work: &mut Work) -> Result<()> {
-        self.check()?;
+        self.memory.check_alive()?;
         if let Command::Launch { .. } = command {
             let what = "launch device code";
             return Err(ErrorKind::Unsupported { device: self.device, what }.into());
@@ -80,13 +72,13 @@ impl BackendStream for HostStream {
     }
 
     fn write_timeline(&self, number: u64) -> Result<()> {
-        self.check()?;
+        self.memory.check_alive()?;
         self.queue.push(Item::Write(number));
         Ok(())
     }
 
     fn wait_timeline(&self, other: &dyn BackendStream, number: u64) -> Result<()> {
-        self.check()?;
+        self.memory.check_alive()?;
         let Some(other) = other.as_any().downcast_ref::<HostStream>() else {
             let what = "wait for a stream of another kind of device";
             return Err(ErrorKind::Unsupported { device: self.device, what }.into());
@@ -96,7 +88,7 @@ impl BackendStream for HostStream {
     }
 
     fn query(&self) -> Result<bool> {
-        self.check()?;
+        self.memory.check_alive()?;
         Ok(self.queue.passed(self.queue.place()))
     }
 

@@ -83,6 +83,11 @@ impl Buffer {
         let _ = self.0.poison.set(origin.origin().clone());
     }
 
+    /// The stream that it was allocated on.
+    pub(crate) fn home(&self) -> &'static StreamCore {
+        self.0.home
+    }
+
     /// The address, without declaring anything: for those who have declared the access.
     pub(crate) fn ptr(&self) -> DevicePtr {
         self.0.ptr

@@ -3,7 +3,7 @@
 use std::task::Poll;
 
 use crate::context::ExecutionContext;
-use crate::error::Result;
+use crate::error::{DeviceError, Result};
 use crate::operation::{DeviceOperation, Execute, Op, Output};
 use crate::schedule::Hints;
 
@@ -41,6 +41,10 @@ impl<T: Send> Execute for Boxed<'_, T> {
     fn reclaim(&mut self) -> Option<T> {
         self.0.reclaim()
     }
+
+    fn fail(&mut self, error: DeviceError) -> Result<T> {
+        self.0.fail(error)
+    }
 }
 
 /// An operation as a state machine again.
@@ -59,5 +63,9 @@ impl<O: DeviceOperation> Execute for Plain<O> {
 
     fn reclaim(&mut self) -> Option<Self::Out> {
         self.0.reclaim()
+    }
+
+    fn fail(&mut self, error: DeviceError) -> Result<Self::Out> {
+        self.0.fail(error)
     }
 }

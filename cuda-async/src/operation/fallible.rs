@@ -73,4 +73,8 @@ impl<U: DeviceOperation> Execute for Fallible<U> {
     fn hints(&self) -> Hints {
         self.0.hints()
     }
+
+    fn fail(&mut self, error: DeviceError) -> Result<Self::Out> {
+        Ok(Err(error))
+    }
 }

@@ -3,7 +3,7 @@
 use std::task::Poll;
 
 use crate::context::ExecutionContext;
-use crate::error::Result;
+use crate::error::{DeviceError, Result};
 use crate::operation::{DeviceOperation, Execute, Output};
 use crate::schedule::Hints;
 
@@ -32,5 +32,9 @@ impl<U: DeviceOperation> Execute for Hinted<U> {
 
     fn reclaim(&mut self) -> Option<Self::Out> {
         self.upstream.reclaim()
+    }
+
+    fn fail(&mut self, error: DeviceError) -> Result<Self::Out> {
+        self.upstream.fail(error)
     }
 }

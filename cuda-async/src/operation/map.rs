@@ -3,7 +3,7 @@
 use std::task::Poll;
 
 use crate::context::ExecutionContext;
-use crate::error::Result;
+use crate::error::{DeviceError, Result};
 use crate::operation::{DeviceOperation, Execute, Output, advanced_after_ready, ready};
 use crate::schedule::Hints;
 
@@ -35,6 +35,12 @@ where
 
     fn hints(&self) -> Hints {
         self.upstream.hints()
+    }
+
+    fn fail(&mut self, error: DeviceError) -> Result<T> {
+        let input = self.upstream.fail(error)?;
+        let Some(f) = self.f.take() else { advanced_after_ready() };
+        Ok(f(input))
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use crate::context::ExecutionContext;
-use crate::error::Result;
+use crate::error::{DeviceError, Result};
 use crate::future::DeviceFuture;
 use crate::schedule::{Hints, SchedulingPolicy};
 use crate::stream::Stream;
@@ -80,6 +80,15 @@ pub trait Execute: Send {
     fn reclaim(&mut self) -> Option<Self::Out> {
         None
     }
+
+    /// What the operation yields if it can't be run at all: there is no such device, or it is lost.
+    /// An operation whose output is a `Result` says so there.
+    ///
+    /// # Errors
+    /// `error`, for all others.
+    fn fail(&mut self, error: DeviceError) -> Result<Self::Out> {
+        Err(error)
+    }
 }
 
 /// The operation made of a state machine `K`.
@@ -132,6 +141,12 @@ pub trait DeviceOperation:
 
     /// As [`Execute::reclaim`].
     fn reclaim(&mut self) -> Option<Self::Output>;
+
+    /// As [`Execute::fail`].
+    ///
+    /// # Errors
+    /// As [`Execute::fail`].
+    fn fail(&mut self, error: DeviceError) -> Result<Self::Output>;
 
     // ---- composing
 
@@ -315,6 +330,10 @@ impl<K: Execute> DeviceOperation for Op<K> {
 
     fn reclaim(&mut self) -> Option<K::Out> {
         self.0.reclaim()
+    }
+
+    fn fail(&mut self, error: DeviceError) -> Result<K::Out> {
+        self.0.fail(error)
     }
 }
 

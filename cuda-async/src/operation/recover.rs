@@ -59,4 +59,8 @@ impl<U: DeviceOperation> Execute for Recover<U> {
     fn hints(&self) -> Hints {
         self.0.hints()
     }
+
+    fn fail(&mut self, error: DeviceError) -> Result<Self::Out> {
+        Ok(Err(Failed { error, inputs: self.0.reclaim() }))
+    }
 }

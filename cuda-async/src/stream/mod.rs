@@ -91,10 +91,7 @@ impl StreamCore {
 
     /// Wakes `waker` when `number` is passed, or the device is lost.
     pub(crate) fn wake_at(&'static self, number: u64, waker: &std::task::Waker) {
-        self.waiters.register(number, waker, || match self.device.check_alive() {
-            Ok(()) => self.completed(),
-            Err(_) => u64::MAX,
-        });
+        self.waiters.register(number, waker, || self.completed());
         if !self.waiters.is_empty() {
             completion::watch(self);
         }
@@ -103,10 +100,7 @@ impl StreamCore {
     /// The reactor's look at this stream; whether anybody was woken.
     pub(crate) fn wake_completed(&self) -> bool {
         let completed = self.completed();
-        self.owners.release_through(completed);
-        if self.device.check_alive().is_err() {
-            self.waiters.wake_all();
-        }
+        self.release_owners();
         self.waiters.wake_through(completed) > 0
     }
 
@@ -122,17 +116,29 @@ impl StreamCore {
     pub(crate) fn check_alive(&self) {
         if let Err(error) = self.backend.query() {
             self.device.lose(error);
+            self.abandon();
         }
     }
 
+    /// Lets go all who wait for a stream whose device is lost: tasks, and streams of other devices.
+    pub(crate) fn abandon(&self) {
+        // The device compares by a signed difference, so this is the largest number.
+        self.backend.timeline().store(i64::MAX as u64, Ordering::SeqCst);
+        self.waiters.wake_all();
+    }
+
+    /// Wakes all who wait here, to look for themselves.
     pub(crate) fn wake_everybody(&self) {
         self.waiters.wake_all();
     }
 
-    /// Drops what work that has completed kept alive.
+    /// Drops what work that has completed kept alive. On a lost device nobody knows what has.
     pub(crate) fn release_owners(&self) {
         if !self.owners.is_empty() {
-            self.owners.release_through(self.completed());
+            let completed = self.completed();
+            if self.device.check_alive().is_ok() {
+                self.owners.release_through(completed);
+            }
         }
     }
 
