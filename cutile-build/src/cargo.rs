@@ -215,7 +215,7 @@ pub fn build_tests(
 ) -> Result<Vec<Artifact>, BuildError> {
     let selection = Selection { release: true, ..selection.clone() };
     // `cargo test --examples` would make tests of the examples.
-    let examples = Defaults { flags: &["--examples"], library: false };
+    let examples = Defaults { flags: &["--examples", "--bins"], library: false };
     let mut artifacts = run("build", &selection.arguments(examples), workspace)?;
     let tests = Defaults { flags: &["--bins", "--tests", "--benches"], library: workspace.library };
     let mut arguments = selection.arguments(tests);
@@ -253,6 +253,7 @@ fn read_message(line: &str, selected: &BTreeSet<String>) -> Vec<Artifact> {
     #[derive(Deserialize)]
     struct Message {
         package_id: String,
+        manifest_path: PathBuf,
         target: Target,
         filenames: Vec<PathBuf>,
         executable: Option<PathBuf>,
@@ -275,8 +276,13 @@ fn read_message(line: &str, selected: &BTreeSet<String>) -> Vec<Artifact> {
         file: file.clone(),
     };
     if let Some(program) = &message.executable {
+        // Benchmarks are targets of a package, or a package `benches` of their own.
+        let benches =
+            message.manifest_path.parent().is_some_and(|folder| folder.ends_with("benches"));
         let kind = match () {
-            () if is("bench") => ArtifactKind::Bench,
+            () if is("bench") || (benches && is("bin") && !message.profile.test) => {
+                ArtifactKind::Bench
+            }
             () if is("test") || message.profile.test => ArtifactKind::Test,
             () if is("example") => ArtifactKind::Example,
             () => ArtifactKind::Program,
@@ -322,7 +328,7 @@ mod tests {
     fn messages_of_selected_packages_give_artifacts() {
         let message = |id: &str, kind: &str, files: &str, executable: &str| {
             format!(
-                r#"{{"reason":"compiler-artifact","package_id":"{id}","target":{{"name":"n","kind":["{kind}"]}},
+                r#"{{"reason":"compiler-artifact","package_id":"{id}","manifest_path":"/{id}/Cargo.toml","target":{{"name":"n","kind":["{kind}"]}},
                 "profile":{{"test":false}},"filenames":[{files}],"executable":{executable}}}"#
             )
             .replace('\n', "")
@@ -338,6 +344,10 @@ mod tests {
         assert_eq!(read(&example), [(ArtifactKind::Example, "t/n".into())]);
         let test = example.replace(r#""test":false"#, r#""test":true"#);
         assert_eq!(read(&test), [(ArtifactKind::Test, "t/n".into())]);
+        let bin = message("a", "bin", r#""t/n""#, r#""t/n""#);
+        assert_eq!(read(&bin), [(ArtifactKind::Program, "t/n".into())]);
+        let bench = bin.replace("/a/Cargo.toml", "/w/benches/Cargo.toml");
+        assert_eq!(read(&bench), [(ArtifactKind::Bench, "t/n".into())]);
         assert_eq!(read(&message("b", "bin", r#""t/n""#, r#""t/n""#)), []);
         assert_eq!(read(&message("a", "proc-macro", r#""t/n.so""#, "null")), []);
         assert_eq!(read(r#"{"reason":"build-finished","success":true}"#), []);

@@ -30,7 +30,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         eprintln!("error: there is no benchmark `{name}`; there are: {}", names.join(", "));
         return ExitCode::FAILURE;
     }
-    let mut command = cargo(&["bench", "--package", "cutile-benches", "--bench", name, "--"]);
+    let mut command =
+        cargo(&["run", "--release", "--package", "cutile-benches", "--bin", name, "--"]);
     match command.args(&args.arguments).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
@@ -41,12 +42,12 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// The benchmarks: each file of `benches/benches/` is one.
+/// The benchmarks: each program of the package in `benches/` is one.
 fn names() -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(workspace().join("benches/benches"))? {
+    for entry in std::fs::read_dir(workspace().join("benches/src/bin"))? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "rs") {
+        if path.is_dir() || path.extension().is_some_and(|extension| extension == "rs") {
             names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
         }
     }

@@ -3,8 +3,10 @@
 //!
 //! Each step is a program that the user could run; its command line is in the error when it fails.
 
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use cutile_bundle::cache::Cache;
 use cutile_bundle::options::Options as BundleOptions;
@@ -12,6 +14,9 @@ use cutile_bundle::options::Options as BundleOptions;
 use super::{TRIPLE, Tool, Toolchain, ToolchainError};
 use crate::error::IoError;
 use crate::options::Options;
+
+/// How long a download may take that a build or a first launch waits for.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Debian's packages with a compiler that is new enough, and the sources of its library.
 const DEBIAN: [&str; 2] = ["rustc-web", "rust-web-src"];
@@ -47,7 +52,7 @@ pub(super) fn rustup_target(options: &Options) -> Result<(), ToolchainError> {
     command.args(["target", "add", TRIPLE]);
     // One quick attempt: without a network there is nothing to wait for. No backtrace in the message.
     command.env("RUSTUP_MAX_RETRIES", "0").env("RUST_BACKTRACE", "0");
-    run(command)
+    run_within(command, Some(PATIENCE))
 }
 
 /// Whether packages can be installed here without asking anybody.
@@ -69,7 +74,9 @@ fn is_root() -> bool {
 fn debian_packages(names: &[&str]) -> Result<(), ToolchainError> {
     let apt = |arguments: &[&str]| {
         let mut command = Command::new("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq").args(arguments);
+        command.env("DEBIAN_FRONTEND", "noninteractive").arg("-qq");
+        // Another installation may be under way.
+        command.args(["-o", "DPkg::Lock::Timeout=120"]).args(arguments);
         command
     };
     run(apt(&["update"]))?;
@@ -169,17 +176,74 @@ fn make_executable(_: &Path) -> std::io::Result<()> {
 }
 
 /// Runs a command to its end; its output is in the error.
-fn run(mut command: Command) -> Result<(), ToolchainError> {
+fn run(command: Command) -> Result<(), ToolchainError> {
+    run_within(command, None)
+}
+
+/// The same, ended after a while: a program may wait for a network that swallows what it sends.
+fn run_within(mut command: Command, limit: Option<Duration>) -> Result<(), ToolchainError> {
     let program = PathBuf::from(command.get_program());
-    let output = command.stdin(Stdio::null()).output().map_err(IoError::on("run", &program))?;
-    if output.status.success() {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    // A file takes any amount of output without a reader.
+    let failed = |action| IoError::on(action, std::env::temp_dir());
+    let mut log = tempfile::tempfile().map_err(failed("create a file in"))?;
+    // Clones share their place in the file, so that neither stream overwrites the other.
+    let stream = || log.try_clone().map_err(failed("open a file in"));
+    command.stdin(Stdio::null()).stdout(stream()?).stderr(stream()?);
+    let mut child = command.spawn().map_err(IoError::on("run", &program))?;
+    let start = Instant::now();
+    let status = loop {
+        if limit.is_none() {
+            break Some(child.wait().map_err(IoError::on("run", &program))?);
+        }
+        if let Some(status) = child.try_wait().map_err(IoError::on("run", &program))? {
+            break Some(status);
+        }
+        if limit.is_some_and(|limit| start.elapsed() > limit) {
+            let _ = child.kill(); // it may have ended just now
+            let _ = child.wait();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    if status.is_some_and(|status| status.success()) {
         return Ok(());
     }
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
-    let said = [output.stdout, output.stderr].concat();
-    Err(ToolchainError::Install {
-        command: words.join(" "),
-        said: String::from_utf8_lossy(&said).trim().to_owned(),
-    })
+    let mut said = Vec::new();
+    log.rewind().and_then(|()| log.read_to_end(&mut said)).map_err(failed("read a file in"))?;
+    let mut said = String::from_utf8_lossy(&said).trim().to_owned();
+    if status.is_none() {
+        said += &format!("\n(ended after {} s)", start.elapsed().as_secs());
+    }
+    Err(ToolchainError::Install { command: words, said })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn a_failed_command_is_shown_with_what_it_said() {
+        assert!(run(shell("true")).is_ok());
+        let error = run(shell("echo 1-$((1+1)); echo 3-$((2+2)) >&2; exit 3")).unwrap_err();
+        let ToolchainError::Install { command, said } = error else { panic!("{error}") };
+        assert!(command.starts_with("sh -c echo"), "{command}");
+        assert_eq!(said, "1-2\n3-4");
+    }
+
+    #[test]
+    fn a_command_that_hangs_is_ended() {
+        let start = Instant::now();
+        let limit = Some(Duration::from_millis(50));
+        let error = run_within(shell("exec sleep 30"), limit).unwrap_err().to_string();
+        assert!(error.contains("ended after"), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(10));
+    }
 }
