@@ -90,7 +90,9 @@ impl Checker<'_> {
             let ty = f.ty(p.value);
             let suits = match (&p.role, ty) {
                 (ParamRole::Scalar, Type::Scalar(_)) => true,
-                (ParamRole::Scalar, Type::Tile(_)) => f.kind == FunctionKind::Helper,
+                (ParamRole::Scalar, Type::Tile(_) | Type::View(_)) => {
+                    f.kind == FunctionKind::Helper
+                }
                 (ParamRole::Shared, Type::Tensor(_)) => true,
                 (ParamRole::Partitioned { tile }, Type::Tensor(t)) => tile.len() == t.extents.len(),
                 _ => false,
