@@ -1,0 +1,135 @@
+//! Immediate post-dominators of a function's instructions: where diverged lanes meet again.
+
+use super::op::{NO_PC, Pc};
+
+/// The flow graph of a function.
+pub(crate) struct Graph {
+    /// First instruction of each block, ascending.
+    pub(crate) starts: Vec<Pc>,
+    /// Successor blocks.
+    pub(crate) successors: Vec<Vec<u32>>,
+    /// Blocks that may leave the function by `ret` or `exit`. A block that ends in `trap` does not: nobody meets after it,
+    /// and a check that can trap must not keep the lanes that passed from meeting.
+    pub(crate) leaves: Vec<bool>,
+}
+
+impl Graph {
+    /// For each block the first instruction of its immediate post-dominator, `NO_PC` where that is the function's end.
+    ///
+    /// The iterative algorithm of Cooper, Harvey and Kennedy on the reversed graph, with one virtual exit.
+    pub(crate) fn reconvergence(&self) -> Vec<Pc> {
+        let blocks = self.successors.len();
+        let exit = blocks;
+        let mut predecessors = vec![Vec::new(); blocks + 1];
+        for (from, to) in self.successors.iter().enumerate() {
+            for &to in to {
+                predecessors[to as usize].push(from);
+            }
+            if self.leaves[from] {
+                predecessors[exit].push(from);
+            }
+        }
+        let order = post_order(exit, &predecessors);
+        let mut rank = vec![usize::MAX; blocks + 1];
+        for (at, &block) in order.iter().enumerate() {
+            rank[block] = at;
+        }
+        let mut dominator = vec![usize::MAX; blocks + 1];
+        dominator[exit] = exit;
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &block in order.iter().rev().filter(|&&b| b != exit) {
+                let targets = &self.successors[block];
+                let mut new = if self.leaves[block] { exit } else { usize::MAX };
+                for &target in targets {
+                    let target = target as usize;
+                    if dominator[target] == usize::MAX {
+                        continue;
+                    }
+                    new = if new == usize::MAX { target } else { meet(&dominator, &rank, new, target) };
+                }
+                if new != dominator[block] {
+                    dominator[block] = new;
+                    changed = true;
+                }
+            }
+        }
+        (0..blocks)
+            .map(|block| match dominator[block] {
+                d if d >= exit => NO_PC,
+                d => self.starts[d],
+            })
+            .collect()
+    }
+}
+
+fn meet(dominator: &[usize], rank: &[usize], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        while rank[a] < rank[b] {
+            a = dominator[a];
+        }
+        while rank[b] < rank[a] {
+            b = dominator[b];
+        }
+    }
+    a
+}
+
+fn post_order(root: usize, next: &[Vec<usize>]) -> Vec<usize> {
+    let mut seen = vec![false; next.len()];
+    let mut out = Vec::new();
+    let mut stack = vec![(root, 0)];
+    seen[root] = true;
+    while let Some((block, at)) = stack.pop() {
+        match next[block].get(at) {
+            None => out.push(block),
+            Some(&to) => {
+                stack.push((block, at + 1));
+                if !seen[to] {
+                    seen[to] = true;
+                    stack.push((to, 0));
+                }
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(successors: &[&[u32]]) -> Vec<Pc> {
+        let starts = (0..successors.len() as u32).map(|b| b * 10).collect();
+        let leaves = successors.iter().map(|s| s.is_empty()).collect();
+        Graph { starts, successors: successors.iter().map(|s| s.to_vec()).collect(), leaves }.reconvergence()
+    }
+
+    #[test]
+    fn diamond_meets_at_its_join() {
+        assert_eq!(graph(&[&[1, 2], &[3], &[3], &[]]), [30, 30, 30, NO_PC]);
+    }
+
+    #[test]
+    fn loop_meets_after_it() {
+        assert_eq!(graph(&[&[1], &[1, 2], &[]]), [10, 20, NO_PC]);
+    }
+
+    #[test]
+    fn early_exit_meets_nowhere() {
+        assert_eq!(graph(&[&[1, 2], &[], &[3], &[]]), [NO_PC, NO_PC, 30, NO_PC]);
+    }
+
+    #[test]
+    fn a_trap_does_not_keep_lanes_apart() {
+        let successors = vec![vec![1, 3], vec![2, 3], vec![], vec![]];
+        let graph = Graph { starts: vec![0, 1, 2, 3], successors, leaves: vec![false, false, false, true] };
+        assert_eq!(graph.reconvergence(), [3, 3, NO_PC, NO_PC]);
+    }
+
+    #[test]
+    fn endless_loop_has_no_meeting_point() {
+        assert_eq!(graph(&[&[1, 2], &[1], &[]]), [20, NO_PC, NO_PC]);
+    }
+}

@@ -1,0 +1,362 @@
+//! Runs a grid: clusters over the host's cores, the warps of a cluster in turns.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::decode::Code;
+use crate::memory::shared::Shared;
+use crate::memory::{Memory, address};
+use crate::report::{Fault, FaultKind, Report, Source, ThreadId};
+
+use super::frame::LANES;
+use super::race::{GlobalRaces, Races};
+use super::state::{Block, Cluster, Grid};
+use super::step::{self, Turn};
+use super::warp::{NONE, Path, State, Warp};
+use super::{Launch, Options, Stats, barrier, call};
+
+/// Warp-instructions of a turn.
+const QUANTUM: u32 = 512;
+/// Rounds after which a cluster that has not finished lets another one begin: it may wait for it.
+const PATIENCE: u32 = 256;
+/// Clusters of one worker that may be under way at once.
+const MAX_RESIDENT: usize = 256;
+/// Shared memory that a block may have (the most of any device so far).
+const MAX_SHARED: u32 = 227 << 10;
+
+/// What a launch is made of.
+pub(crate) struct Job<'l> {
+    pub(crate) code: &'l Code,
+    pub(crate) entry: u32,
+    pub(crate) memory: &'l Memory,
+    pub(crate) variables: &'l [u64],
+    pub(crate) params: &'l [u8],
+}
+
+impl Grid<'_> {
+    fn clusters(&self) -> [u32; 3] {
+        std::array::from_fn(|axis| self.launch.grid[axis] / self.cluster[axis])
+    }
+
+    fn warps_per_block(&self) -> u32 {
+        self.threads_per_block().div_ceil(LANES as u32)
+    }
+
+    fn threads_per_block(&self) -> u32 {
+        self.launch.block.iter().product()
+    }
+
+    /// Index of a block by its cluster's number and its rank.
+    fn block_index(&self, cluster: u32, rank: u32) -> [u32; 3] {
+        let outer = coordinates(cluster, self.clusters());
+        let inner = coordinates(rank, self.cluster);
+        std::array::from_fn(|axis| outer[axis] * self.cluster[axis] + inner[axis])
+    }
+
+    /// A thread by its cluster's number, its warp in the cluster and its lane.
+    pub(super) fn thread(&self, cluster: u32, warp: u32, lane: u32) -> ThreadId {
+        let per_block = self.warps_per_block();
+        let linear = warp % per_block * LANES as u32 + lane;
+        ThreadId {
+            block: self.block_index(cluster, warp / per_block),
+            thread: coordinates(linear, self.launch.block),
+        }
+    }
+}
+
+/// Three coordinates of a linear number, x fastest.
+fn coordinates(linear: u32, extent: [u32; 3]) -> [u32; 3] {
+    let [x, y, _] = extent;
+    [linear % x, linear / x % y, linear / x / y]
+}
+
+/// Runs a launch to its end.
+pub(crate) fn launch(job: &Job<'_>, text: &str, launch: &Launch, options: &Options) -> Result<Stats, Box<Report>> {
+    let entry = &job.code.functions[job.entry as usize];
+    let invalid = |message: String| {
+        Box::new(Report {
+            kind: FaultKind::InvalidLaunch(message),
+            kernel: entry.name.clone(),
+            thread: None,
+            ptx_line: None,
+            instruction: None,
+            source: None,
+        })
+    };
+    let cluster = launch.cluster.or(entry.cluster).unwrap_or([1; 3]);
+    check_launch(job, launch, cluster).map_err(invalid)?;
+    let grid = Grid {
+        code: job.code,
+        entry: job.entry,
+        memory: job.memory,
+        variables: job.variables,
+        launch: *launch,
+        cluster,
+        params: job.params.to_vec(),
+        options: *options,
+        shared_bytes: job.code.dynamic_at.max(address::SHARED_START) + launch.dynamic_shared,
+        budget: AtomicU64::new(options.instruction_budget),
+        stop: AtomicBool::new(false),
+        output: Mutex::default(),
+        start: Instant::now(),
+    };
+    let races = options.checks.races.then(GlobalRaces::new);
+    let count = grid.clusters().iter().map(|&n| u64::from(n)).product::<u64>();
+    let workers = match options.workers {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    };
+    let next = AtomicU64::new(0);
+    let totals = Mutex::new(Stats::default());
+    let failure: Mutex<Option<Box<Report>>> = Mutex::default();
+    let work = || {
+        let mut worker = Worker { grid: &grid, races: races.as_ref(), next: &next, count, text, stats: Stats::default() };
+        if let Err(report) = worker.run() {
+            grid.stop.store(true, Relaxed);
+            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(report);
+        }
+        let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
+        totals.thread_instructions += worker.stats.thread_instructions;
+        totals.warp_instructions += worker.stats.warp_instructions;
+        totals.blocks += worker.stats.blocks;
+    };
+    let workers = workers.min(count as usize);
+    if workers <= 1 {
+        work();
+    } else {
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(work);
+            }
+        });
+    }
+    if let Some(report) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(report);
+    }
+    let mut stats = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+    stats.output = grid.output.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(stats)
+}
+
+/// What the driver would refuse.
+fn check_launch(job: &Job<'_>, launch: &Launch, cluster: [u32; 3]) -> Result<(), String> {
+    let entry = &job.code.functions[job.entry as usize];
+    let Launch { grid, block, dynamic_shared, .. } = *launch;
+    if !entry.entry {
+        return Err(format!("`{}` is a function, not an entry", entry.name));
+    }
+    if grid.contains(&0) || block.contains(&0) || cluster.contains(&0) {
+        return Err(format!("grid {grid:?}, block {block:?} and cluster {cluster:?} must not have a zero"));
+    }
+    if grid[0] > i32::MAX as u32 || grid[1] > 65535 || grid[2] > 65535 {
+        return Err(format!("grid {grid:?} is larger than (2^31 - 1, 65535, 65535)"));
+    }
+    let threads = block.iter().map(|&n| u64::from(n)).product::<u64>();
+    if threads > 1024 || block[2] > 64 {
+        return Err(format!("block {block:?} is larger than 1024 threads, or than 64 in z"));
+    }
+    if let Some(required) = entry.required_block.filter(|r| *r != block) {
+        return Err(format!("block {block:?} is not the {required:?} that `.reqntid` requires"));
+    }
+    let limit = |extent: [u32; 3]| extent.iter().map(|&n| u64::from(n)).product::<u64>();
+    if let Some(max) = entry.max_block.filter(|max| threads > limit(*max)) {
+        return Err(format!("block {block:?} has more threads than `.maxntid` {max:?} allows"));
+    }
+    if limit(cluster) > 16 || (0..3).any(|axis| grid[axis] % cluster[axis] != 0) {
+        return Err(format!("cluster {cluster:?} has more than 16 blocks or does not divide the grid {grid:?}"));
+    }
+    if let Some(required) = entry.cluster.filter(|r| *r != cluster) {
+        return Err(format!("cluster {cluster:?} is not the {required:?} that `.reqnctapercluster` requires"));
+    }
+    if dynamic_shared > MAX_SHARED {
+        return Err(format!("{dynamic_shared} bytes of dynamic shared memory are more than {MAX_SHARED}"));
+    }
+    if job.params.len() != entry.param_bytes as usize {
+        return Err(format!("{} bytes of parameters are given, the entry takes {}", job.params.len(), entry.param_bytes));
+    }
+    Ok(())
+}
+
+/// A cluster under way.
+struct Resident<'l> {
+    number: u32,
+    state: Cluster<'l>,
+    warps: Vec<Warp>,
+    rounds: u32,
+}
+
+struct Worker<'l> {
+    grid: &'l Grid<'l>,
+    races: Option<&'l GlobalRaces>,
+    next: &'l AtomicU64,
+    count: u64,
+    text: &'l str,
+    stats: Stats,
+}
+
+impl<'l> Worker<'l> {
+    fn run(&mut self) -> Result<(), Box<Report>> {
+        let mut residents: Vec<Resident<'l>> = Vec::new();
+        loop {
+            let impatient = residents.iter().all(|r| r.rounds > PATIENCE) && residents.len() < MAX_RESIDENT;
+            if impatient {
+                residents.iter_mut().for_each(|r| r.rounds = 0);
+                let number = self.next.fetch_add(1, Relaxed);
+                if number < self.count {
+                    residents.push(self.begin(number as u32));
+                }
+            }
+            if residents.is_empty() || self.grid.stop.load(Relaxed) {
+                return Ok(());
+            }
+            let alone = residents.len() == 1;
+            let mut at = 0;
+            while at < residents.len() {
+                if self.round(&mut residents[at], alone)? {
+                    let done = residents.swap_remove(at);
+                    self.account(&done);
+                } else {
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    fn account(&mut self, done: &Resident<'_>) {
+        self.stats.blocks += done.state.blocks.len() as u64;
+        for warp in &done.warps {
+            self.stats.warp_instructions += warp.counts.0;
+            self.stats.thread_instructions += warp.counts.1;
+        }
+    }
+
+    fn begin(&self, number: u32) -> Resident<'l> {
+        let grid = self.grid;
+        let blocks = grid.cluster.iter().product::<u32>();
+        let (threads, warps) = (grid.threads_per_block(), grid.warps_per_block());
+        let state = Cluster {
+            grid,
+            blocks: (0..blocks)
+                .map(|rank| Block {
+                    index: grid.block_index(number, rank),
+                    shared: Shared::new(grid.shared_bytes),
+                    live_warps: warps,
+                    ..Block::default()
+                })
+                .collect(),
+            snapshot: grid.memory.snapshot(),
+            live_threads: blocks * threads,
+            arrived: 0,
+            passed: 0,
+            granted: 0,
+            races: self.races.map(|global| Races::new(number, blocks, warps, global)),
+        };
+        let warps = (0..blocks * warps).map(|w| self.warp(w / warps, w % warps)).collect();
+        Resident { number, state, warps, rounds: 0 }
+    }
+
+    fn warp(&self, block: u32, index: u32) -> Warp {
+        let grid = self.grid;
+        let entry = &grid.code.functions[grid.entry as usize];
+        let count = (grid.threads_per_block() - index * LANES as u32).min(LANES as u32);
+        let lanes = u32::MAX >> (32 - count);
+        let mut warp = Warp { block, index, lanes, dependency_met: !grid.launch.dependent, ..Warp::default() };
+        for lane in 0..LANES {
+            let tid = coordinates(index * LANES as u32 + lane as u32, grid.launch.block);
+            for (axis, value) in tid.into_iter().enumerate() {
+                warp.tid[axis][lane] = value;
+            }
+        }
+        warp.reserve_local(entry.frame_bytes);
+        warp.frames.push(call::frame(entry, grid.entry, 0));
+        warp.callers.push((NONE, 0));
+        let meet = crate::decode::op::NO_PC;
+        warp.add_path(Path { pc: 0, mask: lanes, meet, frame: 0, parent: NONE, state: State::Ready, resumed: None });
+        warp
+    }
+
+    /// Gives each warp a turn. True once all have finished.
+    fn round(&self, cluster: &mut Resident<'l>, alone: bool) -> Result<bool, Box<Report>> {
+        cluster.rounds += 1;
+        let mut finished = true;
+        let mut progress = false;
+        for at in 0..cluster.warps.len() {
+            let warp = &mut cluster.warps[at];
+            if warp.done() {
+                continue;
+            }
+            match step::run(&mut cluster.state, warp, QUANTUM) {
+                Ok(Turn::Finished) => progress = true,
+                Ok(Turn::Ran) => (finished, progress) = (false, true),
+                Ok(Turn::Blocked) => finished = false,
+                Err(fault) => return Err(self.report(cluster, at, *fault)),
+            }
+        }
+        if finished {
+            return Ok(true);
+        }
+        if !progress {
+            return Err(self.deadlock(cluster));
+        }
+        // A cluster that is alone and slow must not look impatient for ever at no cost to others.
+        let _ = alone;
+        Ok(false)
+    }
+
+    fn deadlock(&self, cluster: &Resident<'l>) -> Box<Report> {
+        let mut waits = Vec::new();
+        for warp in cluster.warps.iter().filter(|w| !w.done()) {
+            for path in &warp.paths {
+                if let State::Waits(wait) = path.state {
+                    let block = cluster.state.blocks[warp.block as usize].index;
+                    let what = barrier::describe(&cluster.state, warp, wait);
+                    let line = self.line(warp, path);
+                    waits.push(format!(
+                        "warp {} of block {block:?}, lanes {:#010x}, at PTX line {line}: waits for {what}",
+                        warp.index, path.mask
+                    ));
+                }
+            }
+        }
+        const SHOWN: usize = 12;
+        if waits.len() > SHOWN {
+            let more = waits.len() - SHOWN;
+            waits.truncate(SHOWN);
+            waits.push(format!("and {more} more"));
+        }
+        let first = cluster.warps.iter().position(|w| !w.done()).unwrap_or(0);
+        self.report(cluster, first, Fault { kind: FaultKind::Deadlock(waits), lane: None })
+    }
+
+    /// The PTX line of the instruction that a waiting path executed last.
+    fn line(&self, warp: &Warp, path: &Path) -> u32 {
+        let frame = &warp.frames[path.frame as usize];
+        let function = &self.grid.code.functions[frame.function as usize];
+        let pc = if path.resumed.is_some() { path.pc } else { path.pc.saturating_sub(1) };
+        function.code.get(pc as usize).map_or(0, |inst| inst.line)
+    }
+
+    fn report(&self, cluster: &Resident<'l>, warp: usize, fault: Fault) -> Box<Report> {
+        let grid = self.grid;
+        let entry = &grid.code.functions[grid.entry as usize];
+        let state = &cluster.warps[warp];
+        let path = state.paths.get(state.current as usize);
+        let frame = path.and_then(|p| state.frames.get(p.frame as usize));
+        let function = frame.map(|f| &grid.code.functions[f.function as usize]);
+        let waits = matches!(fault.kind, FaultKind::Deadlock(_));
+        let inst = match (path, function) {
+            (Some(path), Some(function)) if !waits => function.code.get(path.pc as usize),
+            _ => None,
+        };
+        let line = inst.map(|i| i.line);
+        let source = inst.zip(function).and_then(|(inst, function)| {
+            let (file, line, column) = *function.locations.get(inst.location as usize)?;
+            let file = grid.code.files.get(&file).cloned().unwrap_or_else(|| format!("file {file}"));
+            Some(Source { file, line, column })
+        });
+        let instruction = line.and_then(|l| self.text.lines().nth(l as usize - 1)).map(|l| l.trim().to_owned());
+        let thread = fault.lane.map(|lane| grid.thread(cluster.number, warp as u32, lane));
+        Box::new(Report { kind: fault.kind, kernel: entry.name.clone(), thread, ptx_line: line, instruction, source })
+    }
+}

@@ -1,0 +1,8 @@
+//! The memories of the device: global memory with its allocations, a block's shared memory, and the map of addresses.
+
+pub(crate) mod address;
+mod global;
+pub(crate) mod shared;
+
+pub(crate) use global::Snapshot;
+pub use global::{Memory, MemoryError};
