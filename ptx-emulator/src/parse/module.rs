@@ -298,9 +298,12 @@ impl<'a> Parser<'a> {
             Some(Kind::Word("generic")) => {
                 self.at += 1;
                 self.mark('(')?;
-                let value = self.initial_address(true)?;
+                let InitialValue::Address { symbol, offset, .. } = self.initial_address(true)? else {
+                    return Err(self.error("a symbol"));
+                };
                 self.mark(')')?;
-                value
+                let more = if self.eat_mark('+') { self.signed_int("an offset")? } else { 0 };
+                InitialValue::Address { symbol, offset: offset.wrapping_add(more), generic: true }
             }
             Some(Kind::Word(_)) => self.initial_address(false)?,
             // `0xFF(symbol)`: one byte of a symbol's address.

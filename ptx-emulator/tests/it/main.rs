@@ -1,0 +1,6 @@
+//! Runs whole programs of PTX through the public interface.
+
+mod alu;
+mod faults;
+mod flow;
+mod harness;
