@@ -22,6 +22,7 @@ pub mod fragment;
 pub mod integer;
 pub mod math;
 pub mod math64;
+pub mod reduce;
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod host;
@@ -53,6 +54,7 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("math64", include_str!("math64.rs")),
     ("math", include_str!("math.rs")),
     ("convert", include_str!("convert.rs")),
+    ("reduce", include_str!("reduce.rs")),
     ("global", include_str!("global.rs")),
     ("shared", include_str!("shared.rs")),
     ("warp", include_str!("warp.rs")),

@@ -14,6 +14,15 @@ pub unsafe fn shuffle_xor<T: Copy>(value: T, mask: u32) -> T {
     // SAFETY: the caller's promise; each copy is between types of one size.
     unsafe {
         match size_of::<T>() {
+            16 => {
+                let [a, b, c, d]: [u32; 4] = transmute_copy(&value);
+                transmute_copy(&[
+                    intrinsics::shuffle_xor(a, mask),
+                    intrinsics::shuffle_xor(b, mask),
+                    intrinsics::shuffle_xor(c, mask),
+                    intrinsics::shuffle_xor(d, mask),
+                ])
+            }
             8 => {
                 let [low, high]: [u32; 2] = transmute_copy(&value);
                 let moved =
