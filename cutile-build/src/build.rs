@@ -64,7 +64,9 @@ pub fn build(
             scope.spawn(move || {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = plan.jobs.get(index) else { break };
+                    let Some(job) = plan.jobs.get(index) else {
+                        break;
+                    };
                     let outcome = run(plan, job, earlier, toolchain, compile);
                     if sender.send((index, outcome)).is_err() {
                         break; // nobody listens any more
@@ -118,7 +120,9 @@ fn reuse(job: &Job, earlier: &Bundle, toolchain: &Toolchain) -> Option<BuiltKern
         record.key == job.request.key
             && record.arch == job.request.arch
             && record.builder == builder
-            && record.usage.is_some_and(|usage| usage.spills + usage.stack == 0)
+            && record
+                .usage
+                .is_some_and(|usage| usage.spills + usage.stack == 0)
     };
     earlier.kernel(earlier.records().position(same)?).ok()
 }

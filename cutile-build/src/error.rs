@@ -51,6 +51,14 @@ pub enum BuildError {
     /// No compiler for kernels.
     #[error(transparent)]
     Toolchain(#[from] ToolchainError),
+    /// The table of costs is not of its form.
+    #[error("{}: `{line}` is not a line of this table; write it anew by `build-kernels --write-costs`", path.display())]
+    Costs {
+        /// The table.
+        path: PathBuf,
+        /// The line.
+        line: String,
+    },
     /// A folder to be made holds something else.
     #[error("{} is not empty and no bundle: name a new folder", folder.display())]
     NotEmpty {
@@ -98,13 +106,21 @@ impl BuildError {
         path: impl AsRef<Path>,
     ) -> impl FnOnce(io::Error) -> BuildError {
         let path = path.as_ref().to_owned();
-        move |source| BuildError::Io { action, path, source }
+        move |source| BuildError::Io {
+            action,
+            path,
+            source,
+        }
     }
 }
 
 /// For writing reports: the output is gone.
 impl From<io::Error> for BuildError {
     fn from(source: io::Error) -> BuildError {
-        BuildError::Io { action: "write", path: "the output".into(), source }
+        BuildError::Io {
+            action: "write",
+            path: "the output".into(),
+            source,
+        }
     }
 }

@@ -254,7 +254,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::abi::{Blocks, LaunchConfig, Slot};
     use crate::key::{FactsClass, Key};
-    use crate::manifest::{Builder, Usage};
+    use crate::manifest::{Builder, GlobalAccess, Usage};
     use crate::target::{Arch, PtxVersion};
 
     pub(crate) fn kernel(name: &str, key: u8, arch: &str, rustc: &str) -> BuiltKernel {
@@ -283,6 +283,7 @@ pub(crate) mod tests {
             builder: Builder { rustc: rustc.into(), llvm: "22".into(), flags: Vec::new() },
             abi,
             usage: Some(Usage { registers: 32, shared: 0, spills: 0, stack: 0 }),
+            access: GlobalAccess { load: 16, store: 16 },
             ptx_bytes: ptx.len() as u64,
         };
         BuiltKernel { record, ptx: ptx.into() }

@@ -51,6 +51,8 @@ pub struct KernelRecord {
     /// What it needs of a multiprocessor, where `ptxas` was at hand to say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// How it reaches global memory.
+    pub access: GlobalAccess,
     /// Bytes of the PTX text.
     pub ptx_bytes: u64,
 }
@@ -83,6 +85,15 @@ impl fmt::Display for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rustc {}, LLVM {}", self.rustc, self.llvm)
     }
+}
+
+/// The widest accesses of a thread to global memory, in bytes: 16 where they are vectorised, 0 where there are none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct GlobalAccess {
+    /// Of a load.
+    pub load: u32,
+    /// Of a store.
+    pub store: u32,
 }
 
 /// What `ptxas` reports of a kernel.

@@ -3,10 +3,11 @@
 use cutile_bundle::abi::KernelAbi;
 use cutile_bundle::bundle::BuiltKernel;
 use cutile_bundle::key::{FactsClass, Key};
-use cutile_bundle::manifest::{KernelRecord, Usage};
+use cutile_bundle::manifest::{GlobalAccess, KernelRecord, Usage};
 use cutile_bundle::target::Arch;
 
 use crate::ptx::BuiltPtx;
+use crate::ptx::facts::Space;
 use crate::toolchain::Toolchain;
 
 /// What the compiler makes of a kernel.
@@ -44,6 +45,12 @@ pub fn package(request: Request, compiled: CompiledKernel, toolchain: &Toolchain
         spills: usage.spill_stores + usage.spill_loads,
         stack: usage.stack,
     });
+    let widest = |store| {
+        let facts = ptx.facts.entry(&abi.entry)?;
+        facts.widest(Space::Global, store)
+    };
+    let access =
+        GlobalAccess { load: widest(false).unwrap_or(0), store: widest(true).unwrap_or(0) };
     let record = KernelRecord {
         kernel,
         specialisation,
@@ -54,6 +61,7 @@ pub fn package(request: Request, compiled: CompiledKernel, toolchain: &Toolchain
         builder: toolchain.builder(),
         abi,
         usage,
+        access,
         ptx_bytes: ptx.text.len() as u64,
     };
     BuiltKernel { record, ptx: ptx.text.into() }
