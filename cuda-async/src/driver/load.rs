@@ -1,12 +1,13 @@
 //! Finding the driver and opening it once for the process. The only place that knows file names.
 
+use std::error::Error;
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
 use super::error::{CudaVersion, DriverError};
-use super::sys::Table;
+use super::sys::{CUresult, Table};
 
 #[cfg(windows)]
 const LIBRARIES: &[&str] = &["nvcuda.dll"];
@@ -61,6 +62,11 @@ impl Driver {
         self.table
     }
 
+    /// A raw call's code as an error, in the driver's words.
+    pub fn explain(self, call: &'static str, code: CUresult) -> DriverError {
+        DriverError::Call(self.error(call, code))
+    }
+
     /// The address of a function of the installed library that [`Table`] doesn't have; `None` without a library or such a function.
     pub fn symbol(name: &str) -> Option<NonNull<c_void>> {
         // What matters is that it was tried; a library whose initialisation failed still has its functions.
@@ -84,11 +90,16 @@ fn open_library() -> Result<libloading::Library, DriverError> {
         match unsafe { libloading::Library::new(name) } {
             Ok(library) => return Ok(library),
             // The first name is the one that an installed driver has: its answer is the one worth reading.
-            Err(error) if reason.is_empty() => reason = error.to_string(),
+            Err(error) if reason.is_empty() => reason = details(&error),
             Err(_) => {}
         }
     }
     Err(DriverError::NoLibrary { tried: TRIED, reason })
+}
+
+/// The system's own words, which name the file, where there are any.
+fn details(error: &libloading::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn find_symbol(library: &libloading::Library, name: &str) -> *mut c_void {
