@@ -172,7 +172,9 @@ fn check_launch(job: &Job<'_>, launch: &Launch, cluster: [u32; 3]) -> Result<(),
     if dynamic_shared > MAX_SHARED {
         return Err(format!("{dynamic_shared} bytes of dynamic shared memory are more than {MAX_SHARED}"));
     }
-    if job.params.len() != entry.param_bytes as usize {
+    // The buffer may be padded to the alignment of its widest parameter.
+    let padded = (entry.param_bytes as usize).next_multiple_of(64);
+    if !(entry.param_bytes as usize..=padded).contains(&job.params.len()) {
         return Err(format!("{} bytes of parameters are given, the entry takes {}", job.params.len(), entry.param_bytes));
     }
     Ok(())
