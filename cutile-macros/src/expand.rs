@@ -31,9 +31,10 @@ pub(crate) fn module(options: TokenStream, item: TokenStream) -> TokenStream {
     };
     let signatures = Signatures::new(&compiled.module);
     let mut body = TokenStream::new();
+    let mut entries = TokenStream::new();
     for item in items {
         body.extend(match item {
-            Item::Fn(f) => function(&krate, f, &compiled, &signatures),
+            Item::Fn(f) => function(&krate, f, &compiled, &signatures, &mut entries),
             Item::Use(_) | Item::Const(_) => quote!(#item),
             // Reported; kept, so that rustc does not report its absence, too.
             other => quote!(#other),
@@ -47,20 +48,27 @@ pub(crate) fn module(options: TokenStream, item: TokenStream) -> TokenStream {
         #vis mod #name {
             #(#errors)*
             #fallback
+            // Entries as functions that are only checked: their names belong to the launchers.
+            const _: () = { #entries };
             #body
         }
     }
 }
 
 /// `#[cutile::entry]` outside a kernel module.
-pub(crate) fn stray_entry(item: TokenStream) -> TokenStream {
+pub(crate) fn stray_entry() -> TokenStream {
     quote! {
         ::core::compile_error!("`#[cutile::entry]` marks a function inside a module that is marked `#[cutile::module]`");
-        #item
     }
 }
 
-fn function(krate: &CratePath, f: &ItemFn, compiled: &Compiled, signatures: &Signatures) -> TokenStream {
+fn function(
+    krate: &CratePath,
+    f: &ItemFn,
+    compiled: &Compiled,
+    signatures: &Signatures,
+    entries: &mut TokenStream,
+) -> TokenStream {
     let found = compiled.module.functions.iter().position(|g| g.path == f.sig.ident.to_string());
     let Some(index) = found else { return TokenStream::new() };
     let parsed = &compiled.module.functions[index];
@@ -68,8 +76,8 @@ fn function(krate: &CratePath, f: &ItemFn, compiled: &Compiled, signatures: &Sig
     let embedded = embed::unit(krate, parsed, compiled.units.get(index));
     if parsed.entry.is_some() {
         let launcher = launcher::launcher(krate, f, parsed);
+        entries.extend(copy);
         quote! {
-            const _: () = { #copy };
             #embedded
             #launcher
         }
@@ -114,7 +122,7 @@ fn fallback(compiled: &Compiled) -> Option<TokenStream> {
         #[used]
         static __CUTILE_REFUSED: fn() = {
             fn refused() {
-                const { ::core::panic!(#message) }
+                const { ::core::panic!("{}", #message) }
             }
             refused
         };

@@ -1,6 +1,6 @@
 //! `#[cutile::module(crate = path)]`.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Path, Token, parse::ParseStream, parse::Parser};
 
@@ -29,6 +29,20 @@ impl CratePath {
         let path = parse.parse2(options)?;
         let is_name = path.leading_colon.is_none() && path.segments.first().is_some_and(|s| s.ident != "crate");
         Ok(CratePath(if is_name { quote!(::#path) } else { quote!(#path) }))
+    }
+}
+
+impl CratePath {
+    /// The path with the span of what it is written for, so that errors point there.
+    pub(crate) fn at(&self, span: Span) -> TokenStream {
+        self.0
+            .clone()
+            .into_iter()
+            .map(|mut token| {
+                token.set_span(span);
+                token
+            })
+            .collect()
     }
 }
 

@@ -97,7 +97,13 @@ pub trait Float: Number + FloatValue + Neg<Output = Self> {}
 pub trait Integer: Number + IntegerValue {}
 
 macro_rules! elements {
-    ($group:ident: $($t:ty),*) => { $(impl Element for $t {} impl Number for $t {} impl $group for $t {})* };
+    ($group:ident: $($t:ty),*) => { $(
+        impl Element for $t {}
+        #[diagnostic::do_not_recommend]
+        impl Number for $t {}
+        #[diagnostic::do_not_recommend]
+        impl $group for $t {}
+    )* };
 }
 elements!(Float: f16, bf16, f32, f64);
 elements!(Integer: i8, i16, i32, i64, u8, u16, u32, u64);

@@ -70,7 +70,10 @@ pub trait NumberValue: Scalar {}
 
 macro_rules! groups {
     ($value:ident $element:ident: $($t:ty),*) => {
-        $(impl $value for $t {})*
+        $(
+            #[diagnostic::do_not_recommend]
+            impl $value for $t {}
+        )*
         #[diagnostic::do_not_recommend]
         impl<T: $element, S: ShapeType> $value for Tile<T, S> {}
     };

@@ -29,7 +29,6 @@ impl<T, S> Copy for Tile<T, S> {}
 
 macro_rules! operators {
     ($($op:ident $f:ident $assign:ident $g:ident),* $(,)?) => { $(
-        #[diagnostic::do_not_recommend]
         impl<T: Element, S: ShapeType, R: Operand<Tile<T, S>>> $op<R> for Tile<T, S> {
             type Output = Tile<T, S>;
 
@@ -38,7 +37,6 @@ macro_rules! operators {
             }
         }
 
-        #[diagnostic::do_not_recommend]
         impl<T: Element, S: ShapeType, R: Operand<Tile<T, S>>> $assign<R> for Tile<T, S> {
             fn $g(&mut self, _: R) {
                 kernel_only()

@@ -145,28 +145,50 @@ pub(super) fn operands(e: &Expr) -> Vec<&Expr> {
 
 /// Whether there is any `return`, `break` or `continue` in a block.
 pub(super) fn has_exits(b: &Block) -> bool {
-    fn expr(e: &Expr) -> bool {
-        match &e.kind {
-            ExprKind::Return(_) | ExprKind::Break(..) | ExprKind::Continue(_) => true,
-            ExprKind::Assign(a, b) | ExprKind::AssignOp(_, a, b) => expr(a) || expr(b),
-            ExprKind::If(c, a, b) => expr(c) || has_exits(a) || b.as_ref().is_some_and(|e| expr(e)),
-            ExprKind::Block(b) => has_exits(b),
-            ExprKind::Loop(l) => {
-                has_exits(&l.body)
-                    || match &l.kind {
-                        LoopKind::Forever => false,
-                        LoopKind::While(c) => expr(c),
-                        LoopKind::For { lower, upper, step, .. } => {
-                            expr(lower) || expr(upper) || step.as_ref().is_some_and(expr)
-                        }
-                    }
-            }
-            _ => operands(e).into_iter().any(expr),
+    let mut found = Vec::new();
+    exits_of_block(b, &mut found);
+    !found.is_empty()
+}
+
+/// Every `return`, `break` and `continue` in an expression, with its keyword.
+pub(super) fn exits_of(e: &Expr) -> Vec<(&'static str, &Expr)> {
+    let mut found = Vec::new();
+    exits_of_expr(e, &mut found);
+    found
+}
+
+fn exits_of_block<'e>(b: &'e Block, found: &mut Vec<(&'static str, &'e Expr)>) {
+    for s in &b.statements {
+        match s {
+            Stmt::Expr(e) | Stmt::Let { value: Some(e), .. } => exits_of_expr(e, found),
+            Stmt::Let { value: None, .. } => {}
         }
     }
-    b.value.as_ref().is_some_and(|e| expr(e))
-        || b.statements.iter().any(|s| match s {
-            Stmt::Expr(e) => expr(e),
-            Stmt::Let { value, .. } => value.as_ref().is_some_and(expr),
-        })
+    b.value.iter().for_each(|e| exits_of_expr(e, found));
+}
+
+fn exits_of_expr<'e>(e: &'e Expr, found: &mut Vec<(&'static str, &'e Expr)>) {
+    match &e.kind {
+        ExprKind::Return(_) => found.push(("return", e)),
+        ExprKind::Break(..) => found.push(("break", e)),
+        ExprKind::Continue(_) => found.push(("continue", e)),
+        ExprKind::Assign(a, b) | ExprKind::AssignOp(_, a, b) => [a, b].into_iter().for_each(|e| exits_of_expr(e, found)),
+        ExprKind::If(cond, on_true, on_false) => {
+            exits_of_expr(cond, found);
+            exits_of_block(on_true, found);
+            on_false.iter().for_each(|e| exits_of_expr(e, found));
+        }
+        ExprKind::Block(b) => exits_of_block(b, found),
+        ExprKind::Loop(l) => {
+            match &l.kind {
+                LoopKind::Forever => {}
+                LoopKind::While(cond) => exits_of_expr(cond, found),
+                LoopKind::For { lower, upper, step, .. } => {
+                    [Some(lower), Some(upper), step.as_ref()].into_iter().flatten().for_each(|e| exits_of_expr(e, found));
+                }
+            }
+            exits_of_block(&l.body, found);
+        }
+        _ => operands(e).into_iter().for_each(|e| exits_of_expr(e, found)),
+    }
 }

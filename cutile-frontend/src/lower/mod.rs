@@ -8,7 +8,7 @@ mod memory;
 mod repeat;
 mod stmt;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cutile_ir::{
     ConstKind, Dim, Element, Function, FunctionBuilder, FunctionKind, Loc, ParamRole, Type, Value,
@@ -74,6 +74,8 @@ struct Lower<'a> {
     return_value: Option<LocalId>,
     /// Any `return`, `break` or `continue` in it.
     has_exits: bool,
+    /// Those that are reported.
+    refused: HashSet<ast::ExprId>,
 }
 
 /// Lowers a function that typing has found nothing wrong with.
@@ -109,6 +111,7 @@ pub(crate) fn function(f: &ast::Function, typed: &Typed, report: &mut Report) ->
         loop_values: HashMap::new(),
         return_value: None,
         has_exits: effects::has_exits(&f.body),
+        refused: HashSet::new(),
     };
     for (i, param) in f.params.iter().enumerate() {
         let ty = typed.locals[i].ty.clone();
@@ -304,13 +307,14 @@ impl Lower<'_> {
         if !self.has_exits {
             return;
         }
-        if let Some(exit) = Effects::of(self.typed, e).exits.first() {
-            let what = match exit {
-                Exit::Return => "return",
-                Exit::Break(_) => "break",
-                Exit::Continue(_) => "continue",
-            };
-            self.report.error(e.span, messages::exit_in_operand(what));
+        for (what, exit) in effects::exits_of(e) {
+            let leaves = Effects::of(self.typed, e).exits;
+            let stays = self.typed.loops.get(&exit.id).is_some_and(|l| {
+                !leaves.contains(&Exit::Break(l.0)) && !leaves.contains(&Exit::Continue(l.0))
+            });
+            if !stays && self.refused.insert(exit.id) {
+                self.report.error(exit.span, messages::exit_in_operand(what));
+            }
         }
     }
 }

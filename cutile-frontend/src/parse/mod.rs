@@ -7,6 +7,8 @@ mod options;
 mod stmt;
 mod ty;
 
+pub use self::options::is_harmless;
+
 use proc_macro2::Span;
 use syn::{Item, ItemMod, UseTree};
 
@@ -47,6 +49,9 @@ impl Parser<'_> {
     fn item(&mut self, item: &Item, consts: &mut Vec<Const>, imports: &mut Vec<Import>) {
         match item {
             Item::Fn(f) => self.function(f, None),
+            Item::Const(c) if !matches!(&*c.ty, syn::Type::Path(_) | syn::Type::Array(_)) => {
+                self.report.error(c.ident.span(), messages::const_type(&c.ident));
+            }
             Item::Const(c) => {
                 let ty = self.ty(&c.ty);
                 let value = self.expr(&c.expr);

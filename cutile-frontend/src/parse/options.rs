@@ -108,7 +108,7 @@ fn integer(value: &Expr) -> Option<i64> {
 }
 
 /// Attributes that mean nothing to a kernel, and those that rustc itself handles.
-fn is_harmless(attribute: &Attribute) -> bool {
+pub fn is_harmless(attribute: &Attribute) -> bool {
     ["doc", "allow", "warn", "deny", "expect", "cfg", "inline", "must_use", "deprecated", "rustfmt", "clippy"]
         .iter()
         .any(|name| attribute.path().segments.first().is_some_and(|s| s.ident == name))

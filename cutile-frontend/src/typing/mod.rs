@@ -110,8 +110,14 @@ impl Typed {
 /// A rule about the element type of an operation, tested once inference is done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ElementRule {
+    /// An operator of one operand.
     Unary(UnaryOp),
+    /// An operator of two operands.
     Binary(BinaryOp),
+    /// A function of one operand.
+    UnaryFunction(UnaryOp),
+    /// A function of two operands.
+    BinaryFunction(BinaryOp),
     Float(&'static str),
     Bool(&'static str),
     /// The result of `iota`, conversions: anything numeric.
@@ -375,13 +381,25 @@ impl Checker<'_, '_, '_> {
         let Ty::Scalar(El::Is(ElementType::Known(element))) = self.infer.finish(&Ty::Scalar(el)) else { return };
         let numeric = element.has_arithmetic() || element == Element::Bool;
         let message = match rule {
-            ElementRule::Unary(op) if !(numeric && op.takes(element.class())) => messages::unary_element(op, element),
-            ElementRule::Binary(op) if !(numeric && op.takes(element.class())) => messages::binary_element(op, element),
+            ElementRule::Unary(op) | ElementRule::UnaryFunction(op) if !(numeric && op.takes(element.class())) => {
+                messages::unary_element(op, element)
+            }
+            ElementRule::Binary(op) | ElementRule::BinaryFunction(op) if !(numeric && op.takes(element.class())) => {
+                messages::binary_element(op, element)
+            }
             ElementRule::Float(name) if !(numeric && element.is_float()) => messages::takes(name, "floats", element),
             ElementRule::Bool(name) if element != Element::Bool => messages::takes(name, "bool", element),
             _ => return,
         };
-        if tile {
+        // The vocabulary's bounds say it of functions; operators on tiles are open to every element type.
+        let is_bound = match rule {
+            ElementRule::UnaryFunction(UnaryOp::Not) => false,
+            ElementRule::UnaryFunction(UnaryOp::Abs) => !element.has_arithmetic(),
+            ElementRule::BinaryFunction(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) => false,
+            ElementRule::UnaryFunction(_) | ElementRule::BinaryFunction(_) | ElementRule::Float(_) | ElementRule::Bool(_) => true,
+            _ => false,
+        };
+        if tile && !is_bound {
             self.report.error(span, message);
         } else {
             self.report.rustc_error(span, message);

@@ -56,7 +56,7 @@ impl Checker<'_, '_, '_> {
             Word::Unary(op) => self.unary_word(op, args[0], expected, e),
             Word::Binary(op) => {
                 let ty = self.operands(args[0], args[1], e);
-                self.rule(e.span, &ty, ElementRule::Binary(op));
+                self.rule(e.span, &ty, ElementRule::BinaryFunction(op));
                 ty
             }
             Word::Compare(_) => self.operands(args[0], args[1], e).with_element(El::known(Element::Bool)),
@@ -195,7 +195,7 @@ impl Checker<'_, '_, '_> {
             }
             return Ty::Error;
         }
-        self.rule(e.span, &ty, ElementRule::Unary(op));
+        self.rule(e.span, &ty, ElementRule::UnaryFunction(op));
         if op.gives_bool() { ty.with_element(El::known(Element::Bool)) } else { ty }
     }
 
@@ -296,7 +296,7 @@ impl Checker<'_, '_, '_> {
         };
         match kind {
             ReduceKind::Any | ReduceKind::All => self.rule(args[0].span, &ty, ElementRule::Bool(name)),
-            _ => self.rule(args[0].span, &ty, ElementRule::Binary(cutile_ir::op::BinaryOp::Add)),
+            _ => self.rule(args[0].span, &ty, ElementRule::BinaryFunction(cutile_ir::op::BinaryOp::Add)),
         }
         (Ty::Tile(element, shape), Some(axis))
     }

@@ -17,8 +17,8 @@ pub(super) fn array_extent(name: &Ident, axis: usize) -> Ident {
 impl Rewriter<'_> {
     /// An extent as a type.
     pub(super) fn dim(&self, e: &Expr) -> TokenStream {
-        let krate = self.krate;
         let span = e.span();
+        let krate = self.krate.at(span);
         match e {
             Expr::Paren(p) => self.dim(&p.expr),
             Expr::Group(g) => self.dim(&g.expr),
@@ -26,6 +26,8 @@ impl Rewriter<'_> {
             Expr::Unary(u) if is_one(&u.expr) => quote_spanned!(span=> #krate::core::shape::Any),
             Expr::Path(p) => match p.path.get_ident() {
                 Some(name) if self.generic(name) == Some(GenericKind::Int) => quote!(#name),
+                // A variable; reported by the front end.
+                Some(name) if name.to_string().contains(char::is_lowercase) => quote_spanned!(span=> #krate::core::shape::Any),
                 _ => quote_spanned!(span=> #krate::core::shape::C<{ #p }>),
             },
             Expr::Index(i) => match (array_name(&i.expr), literal(&i.index)) {
@@ -75,7 +77,7 @@ impl Rewriter<'_> {
 
     /// The extents that the name of an array parameter or of an array const stands for.
     pub(super) fn named_extents(&self, name: &Ident) -> Option<Vec<TokenStream>> {
-        let krate = self.krate;
+        let krate = self.krate.at(name.span());
         match self.generic(name) {
             Some(GenericKind::Array(rank)) => Some(
                 (0..rank as usize)

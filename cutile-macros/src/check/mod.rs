@@ -30,7 +30,7 @@ pub(crate) fn copy(krate: &CratePath, f: &ItemFn, signatures: &Signatures) -> To
 impl Rewriter<'_> {
     /// Rewrites a function whose scope is the innermost one.
     fn function(&mut self, f: &mut ItemFn) {
-        f.attrs.retain(|a| a.path().segments.last().is_none_or(|s| s.ident != "entry"));
+        f.attrs.retain(cutile_frontend::parse::is_harmless);
         self.generics(&mut f.sig.generics);
         f.sig.inputs.iter_mut().for_each(|arg| self.visit_fn_arg_mut(arg));
         self.visit_return_type_mut(&mut f.sig.output);

@@ -41,12 +41,12 @@ impl Rewriter<'_> {
 
     /// `const BM: i32` becomes `BM: Dim`, `const S: [i32; 2]` becomes `S_0: Dim, S_1: Dim`.
     pub(super) fn generics(&mut self, generics: &mut Generics) {
-        let krate = self.krate;
         let mut params: Punctuated<GenericParam, Token![,]> = Punctuated::new();
         for param in std::mem::take(&mut generics.params) {
             match &param {
                 GenericParam::Const(c) => {
                     let name = &c.ident;
+                    let krate = self.krate.at(name.span());
                     match const_kind(&c.ty) {
                         Some(GenericKind::Int) => params.push(parse_quote_spanned!(name.span()=> #name: #krate::core::Dim)),
                         Some(GenericKind::Array(rank)) => {
@@ -144,40 +144,44 @@ impl Rewriter<'_> {
     }
 
     fn macro_call(&mut self, mac: &Macro) -> Option<Expr> {
-        let krate = self.krate;
         let name = mac.path.segments.last()?.ident.to_string();
-        let args = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(mac.tokens.clone()).ok()?;
         let span = mac.path.span();
+        let krate = self.krate.at(span);
+        // What the front end reports is left out, since it may mean something else here.
+        let nothing = parse_quote_spanned!(span=> ::core::unreachable!());
+        let Ok(args) = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(mac.tokens.clone()) else {
+            return Some(nothing);
+        };
         Some(match name.as_str() {
             "const_shape" => {
                 let shape = self.shape(&args, span);
                 parse_quote_spanned!(span=> #krate::core::Shape::<#shape>::new())
             }
             "const_array" => {
-                let axes = args.iter().map(|e| axis(krate, e));
+                let axes = args.iter().map(|e| axis(self.krate, e));
                 parse_quote_spanned!(span=> #krate::core::Array::<(#(#axes,)*)>::new())
             }
             "assert" => {
-                let mut cond = args.into_iter().next()?;
+                let Some(mut cond) = args.into_iter().next() else { return Some(nothing) };
                 self.visit_expr_mut(&mut cond);
                 let span = cond.span();
                 parse_quote_spanned!(span=> { let _: bool = #cond; })
             }
-            // Reported by the front end; left out, since its arguments may mean something else.
-            _ => parse_quote_spanned!(span=> ::core::unreachable!()),
+            _ => nothing,
         })
     }
 
     fn value_of_parameter(&self, e: &Expr) -> Option<Expr> {
-        let krate = self.krate;
         match e {
             Expr::Path(p) if p.qself.is_none() => {
                 let name = p.path.get_ident()?;
+                let krate = self.krate.at(name.span());
                 (self.generic(name) == Some(GenericKind::Int))
                     .then(|| parse_quote_spanned!(name.span()=> <#name as #krate::core::Dim>::VALUE))
             }
             Expr::Index(i) => {
                 let name = array_name(&i.expr)?;
+                let krate = self.krate.at(name.span());
                 let Some(GenericKind::Array(rank)) = self.generic(name) else { return None };
                 let axis = literal(&i.index).filter(|axis| *axis < rank as usize)?;
                 let extent = array_extent(name, axis);
@@ -225,7 +229,8 @@ impl VisitMut for Rewriter<'_> {
             Expr::Binary(b) => {
                 visit_mut::visit_expr_binary_mut(self, b);
                 if let Some(method) = comparison(&b.op) {
-                    let (krate, span) = (self.krate, b.op.span());
+                    let span = b.op.span();
+                    let krate = self.krate.at(span);
                     let method = Ident::new(method, span);
                     let (left, right) = (&b.left, &b.right);
                     *e = Expr::Verbatim(quote_spanned!(span=> #krate::core::Compare::#method(#left, #right)));
@@ -264,7 +269,12 @@ impl VisitMut for Rewriter<'_> {
 /// An axis as a value of a type.
 fn axis(krate: &CratePath, e: &Expr) -> TokenStream {
     let span = e.span();
+    let krate = krate.at(span);
     match literal(e) {
+        None if matches!(e, Expr::Path(p) if p.path.get_ident().is_some_and(|n| n.to_string().contains(char::is_lowercase))) => {
+            // A variable; reported by the front end.
+            quote_spanned!(span=> #krate::core::shape::Ax::<0>)
+        }
         Some(_) => {
             let literal = e.to_token_stream();
             quote_spanned!(span=> #krate::core::shape::Ax::<#literal>)
@@ -298,6 +308,8 @@ fn braced(e: &Expr) -> &Expr {
 
 #[cfg(test)]
 mod tests {
+    use quote::quote;
+
     use super::*;
 
     #[test]
