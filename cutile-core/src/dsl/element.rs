@@ -1,6 +1,8 @@
 //! Element types and the traits that group them. Host storage of these types is not decided here.
 
-use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
+use std::ops::{
+    Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign,
+};
 
 pub use half::{bf16, f16};
 
@@ -67,7 +69,10 @@ eight_bit_float!(
 pub trait Element: Copy + Send + Sync + 'static {}
 
 /// Elements with arithmetic: every integer, and f16, bf16, f32, f64.
-#[diagnostic::on_unimplemented(message = "`{Self}` has no arithmetic", label = "needs an integer, f16, bf16, f32 or f64")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no arithmetic",
+    label = "needs an integer, f16, bf16, f32 or f64"
+)]
 pub trait Number:
     Element
     + PartialOrd
@@ -89,7 +94,10 @@ pub trait Number:
 }
 
 /// Floats with arithmetic: f16, bf16, f32, f64.
-#[diagnostic::on_unimplemented(message = "`{Self}` is not a float", label = "needs f16, bf16, f32 or f64")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a float",
+    label = "needs f16, bf16, f32 or f64"
+)]
 pub trait Float: Number + FloatValue + Neg<Output = Self> {}
 
 /// Signed and unsigned integers.

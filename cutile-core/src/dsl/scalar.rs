@@ -7,7 +7,10 @@ use super::{
 };
 
 /// A scalar or a tile: what elementwise functions take and give.
-#[diagnostic::on_unimplemented(message = "`{Self}` is neither a scalar nor a tile", label = "expected a scalar or a tile")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a scalar nor a tile",
+    label = "expected a scalar or a tile"
+)]
 pub trait Scalar: Copy {
     /// The element type.
     type Element: Element;
@@ -57,15 +60,24 @@ impl<T: Element, S: ShapeType> Operand<Tile<T, S>> for Tile<T, S> {}
 impl<T: Element, S: ShapeType> Operand<Tile<T, S>> for T {}
 
 /// A float or a tile of floats.
-#[diagnostic::on_unimplemented(message = "`{Self}` is neither a float nor a tile of floats", label = "expected floats")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a float nor a tile of floats",
+    label = "expected floats"
+)]
 pub trait FloatValue: Scalar {}
 
 /// An integer or a tile of integers.
-#[diagnostic::on_unimplemented(message = "`{Self}` is neither an integer nor a tile of integers", label = "expected integers")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither an integer nor a tile of integers",
+    label = "expected integers"
+)]
 pub trait IntegerValue: Scalar {}
 
 /// A number or a tile of numbers.
-#[diagnostic::on_unimplemented(message = "`{Self}` is neither a number nor a tile of numbers", label = "expected numbers")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a number nor a tile of numbers",
+    label = "expected numbers"
+)]
 pub trait NumberValue: Scalar {}
 
 macro_rules! groups {
@@ -81,4 +93,3 @@ macro_rules! groups {
 groups!(FloatValue Float: f16, bf16, f32, f64);
 groups!(IntegerValue Integer: i8, i16, i32, i64, u8, u16, u32, u64);
 groups!(NumberValue Number: f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
-

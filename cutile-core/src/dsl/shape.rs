@@ -58,7 +58,10 @@ extent_arithmetic!(
 );
 
 /// A list of extents, as a type: a tuple of up to six [`Dim`]s.
-#[diagnostic::on_unimplemented(message = "`{Self}` is not a shape", label = "expected a shape such as `{{ [BM, 64] }}`")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a shape",
+    label = "expected a shape such as `{{ [BM, 64] }}`"
+)]
 pub trait ShapeType: Copy + Send + Sync + 'static {
     /// The rank as a type, `[(); N]`.
     type Rank;

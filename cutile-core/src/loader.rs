@@ -1,0 +1,93 @@
+//! Finds the compiled form of a kernel for a GPU: in the bundles that the program embeds or has beside it, in the user's
+//! cache, and last by compiling it (feature `jit`). What is found is loaded elsewhere.
+
+use std::sync::OnceLock;
+
+use cuda_async::{DeviceError, ErrorKind};
+use cutile_bundle::bundle::BuiltKernel;
+use cutile_bundle::key::{FactsClass, Key};
+use cutile_bundle::lookup::{Device, Library};
+use cutile_bundle::options::Options;
+use cutile_bundle::record::{Recorded, append};
+use cutile_ir::Specialisation;
+
+use crate::config::config;
+use crate::error::MissingKernel;
+use crate::launch::{KernelDef, Signature};
+
+/// A kernel that is wanted for a GPU.
+pub(crate) struct Request<'a> {
+    pub(crate) kernel: &'static KernelDef,
+    pub(crate) signature: &'a Signature,
+    pub(crate) specialisation: Specialisation,
+    pub(crate) facts: FactsClass,
+    /// What the GPU calls itself.
+    pub(crate) gpu: String,
+    /// Its compute capability.
+    pub(crate) capability: (u16, u16),
+}
+
+/// The compiled kernel, from the first place that has it.
+pub(crate) fn find(request: &Request<'_>) -> Result<BuiltKernel, DeviceError> {
+    let unit = request.kernel.unit().map_err(|reason| request.kernel.refuse(reason))?;
+    let library = library()?;
+    let key = Key::of(&unit, &request.specialisation, request.facts);
+    let device = Device { capability: request.capability, ptx: None };
+    if let Some(built) = library.find(key, device).map_err(DeviceError::new)? {
+        return Ok(built);
+    }
+    match compile(request, key, library)? {
+        Ok(built) => Ok(built),
+        Err(reason) => Err(missing(request, library, &reason).into()),
+    }
+}
+
+/// Appends the specialisation to the file that `CUTILE_RECORD` names, if it names one.
+pub(crate) fn record(
+    kernel: &KernelDef,
+    signature: &Signature,
+    specialisation: &Specialisation,
+) -> Result<(), DeviceError> {
+    let Some(file) = &config().record else { return Ok(()) };
+    let specialisation = specialisation.text(signature.entry());
+    append(file, &Recorded { kernel: kernel.name().to_string(), specialisation }).map_err(|error| {
+        ErrorKind::Configuration {
+            variable: "CUTILE_RECORD",
+            value: format!("{} ({error})", file.display()),
+            expected: "a file that can be appended to",
+        }
+        .into()
+    })
+}
+
+fn library() -> Result<&'static Library, DeviceError> {
+    static LIBRARY: OnceLock<Result<Library, DeviceError>> = OnceLock::new();
+    let library =
+        LIBRARY.get_or_init(|| Library::of_program(&Options::from_env()).map_err(DeviceError::new));
+    library.as_ref().map_err(DeviceError::clone)
+}
+
+fn missing(request: &Request<'_>, library: &Library, reason: &str) -> MissingKernel {
+    let kernel = request.kernel.name().to_string();
+    let (major, minor) = request.capability;
+    let suffix = if request.capability == (9, 0) { "a" } else { "" };
+    MissingKernel {
+        specialisation: match request.specialisation.text(request.signature.entry()) {
+            text if text.is_empty() => "these arguments".to_string(),
+            text => text,
+        },
+        gpu: format!("{} (sm_{major}{minor})", request.gpu),
+        command: format!("cargo cutile build-kernels --arch sm_{major}{minor}{suffix}"),
+        detail: format!("; {reason}{}", library.describe(&kernel)),
+        kernel,
+    }
+}
+
+fn compile(
+    _: &Request<'_>,
+    _: Key,
+    _: &Library,
+) -> Result<Result<BuiltKernel, String>, DeviceError> {
+    Ok(Err("this program was built without feature `jit`, so it compiles no kernels; looked in:"
+        .to_string()))
+}
