@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::task::{Context as TaskContext, Poll, Wake, Waker};
+use std::task::{Context as TaskContext, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use crate::backend::{Launch, RawFunction};
@@ -247,7 +247,7 @@ fn a_trap_wakes_ten_parked_futures_on_other_streams() {
     let error = trapped.unwrap_err();
     count.0.store(0, Ordering::SeqCst);
     for future in &mut parked {
-        while let Poll::Pending = future.as_mut().poll(&mut context) {
+        while future.as_mut().poll(&mut context).is_pending() {
             assert!(begin.elapsed() < Duration::from_millis(100), "a parked future was forgotten");
             std::thread::yield_now();
         }

@@ -95,7 +95,9 @@ pub unsafe fn stream(context: Context, stream: &CustStream) -> Result<Stream, Dr
 pub unsafe fn cust_module(module: &Module) -> Borrowed<CustModule> {
     const { assert!(size_of::<CustModule>() == size_of::<CUmodule>()) };
     // SAFETY: as for `cust_stream`: one field, the handle; never dropped.
-    Borrowed(ManuallyDrop::new(unsafe { std::mem::transmute::<CUmodule, CustModule>(module.raw()) }))
+    Borrowed(ManuallyDrop::new(unsafe {
+        std::mem::transmute::<CUmodule, CustModule>(module.raw())
+    }))
 }
 
 /// A module of `cust` as ours; from then on it stays loaded for the life of the process.
@@ -139,4 +141,72 @@ pub unsafe fn memory<T: DeviceCopy>(context: Context, buffer: DeviceBuffer<T>) -
 /// An address that an operation has declared, as a `cust` pointer.
 pub fn cust_pointer<T: DeviceCopy>(address: DevicePtr) -> DevicePointer<T> {
     DevicePointer::from_raw(address.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::fake::{Fake, PTX};
+
+    #[test]
+    fn cust_answers_and_prints_its_error_without_a_driver() {
+        match (Driver::get(), cust::init(cust::CudaFlags::empty())) {
+            (Ok(_), answer) => answer.unwrap(),
+            (Err(_), answer) => {
+                let error = answer.unwrap_err();
+                assert_eq!(error, cust::error::CudaError::NoDevice);
+                assert!(!error.to_string().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn streams_and_modules_keep_their_handles_and_are_not_destroyed() {
+        let fake = Fake::new();
+        let ours = Stream::new(fake.context, 0).unwrap();
+        let module = Module::from_ptx(fake.context, PTX).unwrap();
+        fake.calls();
+        // SAFETY: both outlive the borrowed forms.
+        let (stream, borrowed) = unsafe { (cust_stream(ours.raw()), cust_module(&module)) };
+        assert_eq!(stream.as_inner().cast(), ours.raw().0);
+        // SAFETY: `stream` lives.
+        let again = unsafe { super::stream(fake.context, &stream) }.unwrap();
+        assert_eq!(again.raw(), ours.raw());
+        drop((again, stream, borrowed));
+        assert!(
+            fake.calls().iter().all(|call| !call.contains("Destroy") && !call.contains("Unload"))
+        );
+    }
+
+    #[test]
+    fn a_module_goes_there_and_back() {
+        let fake = Fake::new();
+        let ours = Module::from_ptx(fake.context, PTX).unwrap();
+        // SAFETY: `ours` lives; the copy of its handle is given away once and never unloaded.
+        let back = unsafe {
+            let theirs = std::ptr::read(&*cust_module(&ours));
+            module(fake.context, theirs)
+        };
+        assert_eq!(back.raw(), ours.raw());
+        back.function("add_one", 0).unwrap();
+    }
+
+    #[test]
+    fn device_memory_keeps_its_place_and_is_freed_once() {
+        let fake = Fake::new();
+        let stream = Stream::new(fake.context, 0).unwrap();
+        let ours = DeviceMemory::allocate(&stream, 70).unwrap();
+        let address = ours.address();
+        // SAFETY: nothing works on it, and it is taken back before `cust` would free it.
+        let back = unsafe {
+            let buffer = cust_buffer::<u32>(ours);
+            assert_eq!((buffer.as_device_ptr().as_raw(), buffer.len()), (address, 17));
+            memory(fake.context, buffer)
+        };
+        assert_eq!((back.address(), back.len()), (address, 68));
+        back.free(&stream).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(fake.live().0, 0);
+        assert_eq!(cust_pointer::<u8>(DevicePtr(address)).as_raw(), address);
+    }
 }

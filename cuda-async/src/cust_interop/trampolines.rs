@@ -9,8 +9,8 @@ use std::arch::naked_asm;
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::driver::{Driver, DriverError};
 use crate::driver::sys::{CUDA_ERROR_NO_DEVICE, CUDA_ERROR_NOT_SUPPORTED, CUDA_SUCCESS, CUresult};
+use crate::driver::{Driver, DriverError};
 
 /// Defines `SLOTS`, `NAMES` and one trampoline a name.
 macro_rules! trampolines {
@@ -81,7 +81,9 @@ extern "C" fn resolve(index: u32) -> *const c_void {
     let (name, slot) = (NAMES[index as usize], &SLOTS[index as usize]);
     let address = match (Driver::symbol(name), Driver::get()) {
         (Some(address), _) => address.as_ptr(),
-        (None, Err(DriverError::NoLibrary { .. })) if name == "cuGetErrorString" => no_driver_text as *mut c_void,
+        (None, Err(DriverError::NoLibrary { .. })) if name == "cuGetErrorString" => {
+            no_driver_text as *mut c_void
+        }
         (None, Err(DriverError::NoLibrary { .. })) => no_driver as *mut c_void,
         (None, _) => not_supported as *mut c_void,
     };
@@ -139,8 +141,19 @@ mod tests {
     }
 
     /// A function of eleven arguments, as `cuLaunchKernel` has.
-    #[expect(clippy::too_many_arguments)]
-    extern "C" fn eleven(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64, i: u64, j: u64, k: u64) -> u64 {
+    extern "C" fn eleven(
+        a: u64,
+        b: u64,
+        c: u64,
+        d: u64,
+        e: u64,
+        f: u64,
+        g: u64,
+        h: u64,
+        i: u64,
+        j: u64,
+        k: u64,
+    ) -> u64 {
         [a, b, c, d, e, f, g, h, i, j, k].iter().fold(0, |sum, digit| sum * 16 + digit)
     }
 
@@ -149,9 +162,14 @@ mod tests {
         // The slot is filled by hand, so that no driver is needed; the trampoline is the real one.
         let slot = &SLOTS[Index::cuSurfObjectCreate as usize];
         slot.store(eleven as *mut c_void, Ordering::Relaxed);
-        type Eleven = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
+        type Eleven =
+            unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> u64;
         // SAFETY: a trampoline has the signature of what its slot holds.
-        let sum = unsafe { std::mem::transmute::<*const (), Eleven>(cuSurfObjectCreate as *const ())(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11) };
+        let sum = unsafe {
+            std::mem::transmute::<*const (), Eleven>(cuSurfObjectCreate as *const ())(
+                1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+            )
+        };
         assert_eq!(sum, 0x123_4567_89AB);
     }
 
@@ -161,7 +179,12 @@ mod tests {
         let mut text: *const c_char = std::ptr::null();
         type GetErrorString = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
         // SAFETY: the signature of that function.
-        let code = unsafe { std::mem::transmute::<*const (), GetErrorString>(cuGetErrorString as *const ())(1, &raw mut text) };
+        let code = unsafe {
+            std::mem::transmute::<*const (), GetErrorString>(cuGetErrorString as *const ())(
+                1,
+                &raw mut text,
+            )
+        };
         assert_eq!(code, CUDA_SUCCESS);
         assert!(!text.is_null());
     }

@@ -117,9 +117,9 @@ impl Module {
         let name = c_name(context, name)?;
         // SAFETY: the module is live.
         let raw = context.check(unsafe { driver.module_function(self.raw, &name) })?;
-        // SAFETY: the function is of a live module. Reading attributes also makes a lazily loading driver load the kernel now, not at
-        // its first launch.
+        // This also makes a lazily loading driver load the kernel now, and not at its first launch.
         let read = |attribute| {
+            // SAFETY: the function is of a live module.
             unsafe { driver.function_attribute(raw, attribute) }
                 .map(|value| u32::try_from(value).unwrap_or(0))
         };

@@ -73,21 +73,21 @@ DONE:
 ";
 
 /// Threads of a block in every launch.
-pub const THREADS: u32 = 32;
+pub(crate) const THREADS: u32 = 32;
 
 /// The device and its loaded kernels.
-pub struct Kernels {
-    pub context: Context,
-    pub device: Device,
-    pub step: Function,
-    pub spin: Function,
+pub(crate) struct Kernels {
+    pub(crate) context: Context,
+    pub(crate) device: Device,
+    pub(crate) step: Function,
+    pub(crate) spin: Function,
     /// Where the device can do it (sm_90 and up).
-    pub dependent_step: Option<Function>,
+    pub(crate) dependent_step: Option<Function>,
     _modules: Vec<Arc<Module>>,
 }
 
 impl Kernels {
-    pub fn load(context: Context) -> Result<Self, DriverError> {
+    pub(crate) fn load(context: Context) -> Result<Self, DriverError> {
         let plain = Module::from_ptx(context, PLAIN)?;
         let mut modules = vec![Arc::clone(&plain)];
         let mut dependent_step = None;
@@ -108,12 +108,12 @@ impl Kernels {
 }
 
 /// A kernel as the runtime names it. Both sides share the device's primary context.
-pub fn runtime_name(function: CUfunction) -> RawFunction {
+pub(crate) fn runtime_name(function: CUfunction) -> RawFunction {
     RawFunction(function.0 as usize)
 }
 
 /// The packed parameters of `step`.
-pub fn step_params(data: u64) -> [u8; 28] {
+pub(crate) fn step_params(data: u64) -> [u8; 28] {
     let mut packed = [0; 28];
     for (at, word) in [(0, data), (8, data), (16, data)] {
         packed[at..at + 8].copy_from_slice(&word.to_ne_bytes());

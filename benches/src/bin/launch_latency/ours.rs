@@ -90,7 +90,7 @@ fn value_of(buffer: &Buffer, stream: &Stream) -> Result<u32, DeviceError> {
 }
 
 /// Host time of submitting a chained kernel.
-pub fn submission(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
+pub(crate) fn submission(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
     let stream = kernels.device.new_stream()?;
     let raw = RawStream::new(kernels.context, 0)?;
     let counter = counter(&raw)?;
@@ -155,7 +155,7 @@ pub fn submission(kernels: &Kernels, report: &mut Report) -> Result<(), Failure>
 }
 
 /// From a launch until the host knows that it is complete.
-pub fn completion(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
+pub(crate) fn completion(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
     let stream = kernels.device.new_stream()?;
     let raw = RawStream::new(kernels.context, 0)?;
     let counter = counter(&raw)?;
@@ -206,7 +206,7 @@ pub fn completion(kernels: &Kernels, report: &mut Report) -> Result<(), Failure>
 }
 
 /// Waking a task that sleeps while a long kernel runs.
-pub fn parked(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
+pub(crate) fn parked(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
     const LONG: u64 = 300_000;
     let echo = Echo::new();
     let stream = kernels.device.new_stream()?;
@@ -281,7 +281,7 @@ impl Echo {
 }
 
 /// GPU time of a chain that goes through the runtime.
-pub fn gpu_time(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
+pub(crate) fn gpu_time(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
     let plain = chain(kernels, runtime_name(kernels.step.raw()), false)?;
     report.add_against("GPU time a kernel, 1000 chained, runtime, plain", plain, PLAIN_GPU);
     if let Some(dependent) = &kernels.dependent_step {

@@ -14,15 +14,19 @@ use crate::kernels::{Kernels, THREADS, step_params};
 use crate::report::{Case, Report, in_turns};
 
 /// The row that host times are compared with.
-pub const BARE: &str = "raw cuLaunchKernel, kernelParams (4 parameters)";
+pub(crate) const BARE: &str = "raw cuLaunchKernel, kernelParams (4 parameters)";
 /// The row that GPU times are compared with.
-pub const PLAIN_GPU: &str = "GPU time a kernel, 1000 chained, raw plain launches";
+pub(crate) const PLAIN_GPU: &str = "GPU time a kernel, 1000 chained, raw plain launches";
 
 /// Chained kernels in a measurement of GPU time.
-pub const CHAIN: u32 = 1000;
+pub(crate) const CHAIN: u32 = 1000;
 
 /// `cuLaunchKernel` with an array of pointers to parameters, as most callers use it.
-pub fn bare_launch(kernels: &Kernels, stream: CUstream, data: u64) -> Result<(), DriverError> {
+pub(crate) fn bare_launch(
+    kernels: &Kernels,
+    stream: CUstream,
+    data: u64,
+) -> Result<(), DriverError> {
     let (mut data, mut n) = (data, 1u32);
     let word: *mut c_void = (&raw mut data).cast();
     let mut params = [word, word, word, (&raw mut n).cast()];
@@ -47,7 +51,7 @@ pub fn bare_launch(kernels: &Kernels, stream: CUstream, data: u64) -> Result<(),
 }
 
 /// A launch through the driver floor, with packed parameters.
-pub fn packed_launch(
+pub(crate) fn packed_launch(
     function: CUfunction,
     stream: &Stream,
     data: u64,
@@ -59,7 +63,11 @@ pub fn packed_launch(
 }
 
 /// Occupies the stream for so long.
-pub fn spin(kernels: &Kernels, stream: &Stream, nanoseconds: u64) -> Result<(), DriverError> {
+pub(crate) fn spin(
+    kernels: &Kernels,
+    stream: &Stream,
+    nanoseconds: u64,
+) -> Result<(), DriverError> {
     // SAFETY: the parameter of `spin`.
     unsafe {
         stream.launch(
@@ -71,7 +79,7 @@ pub fn spin(kernels: &Kernels, stream: &Stream, nanoseconds: u64) -> Result<(), 
 }
 
 /// A word of device memory that holds zero.
-pub fn counter(stream: &Stream) -> Result<DeviceMemory, DriverError> {
+pub(crate) fn counter(stream: &Stream) -> Result<DeviceMemory, DriverError> {
     let memory = DeviceMemory::allocate(stream, 4)?;
     // SAFETY: the block lives until after the synchronisation.
     unsafe { stream.fill(memory.address(), FillValue::U32(0), 1) }?;
@@ -80,7 +88,7 @@ pub fn counter(stream: &Stream) -> Result<DeviceMemory, DriverError> {
 }
 
 /// The counter's value.
-pub fn count(stream: &Stream, counter: &DeviceMemory) -> Result<u32, DriverError> {
+pub(crate) fn count(stream: &Stream, counter: &DeviceMemory) -> Result<u32, DriverError> {
     let mut value = 0u32;
     // SAFETY: both live until after the synchronisation.
     unsafe { stream.copy_to_host((&raw mut value).cast(), counter.address(), 4) }?;
@@ -89,7 +97,7 @@ pub fn count(stream: &Stream, counter: &DeviceMemory) -> Result<u32, DriverError
 }
 
 /// Host time of one launch, by the way it is made.
-pub fn host_time(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
+pub(crate) fn host_time(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
     let stream = Stream::new(kernels.context, 0)?;
     let counter = counter(&stream)?;
     let data = counter.address();
@@ -115,7 +123,7 @@ pub fn host_time(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> 
 }
 
 /// Host time of making one stream wait for another, by either means.
-pub fn waits(context: Context, report: &mut Report) -> Result<(), Failure> {
+pub(crate) fn waits(context: Context, report: &mut Report) -> Result<(), Failure> {
     let (first, second) = (Stream::new(context, 0)?, Stream::new(context, 0)?);
     let event = Event::new(context)?;
     let word = PinnedMemory::allocate(context, 8)?;
@@ -154,7 +162,7 @@ pub fn waits(context: Context, report: &mut Report) -> Result<(), Failure> {
 }
 
 /// GPU time of a chain of small kernels that is enqueued before the GPU starts on it.
-pub fn gpu_time(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
+pub(crate) fn gpu_time(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
     let stream = Stream::new(kernels.context, 0)?;
     let counter = counter(&stream)?;
     let data = counter.address();
@@ -202,7 +210,7 @@ fn chain(
 }
 
 /// A chain in which a launch got lost or overtook another must not be reported as fast.
-pub fn expect_count(found: u32, expected: u32) -> Result<(), Failure> {
+pub(crate) fn expect_count(found: u32, expected: u32) -> Result<(), Failure> {
     if found == expected {
         return Ok(());
     }

@@ -15,26 +15,26 @@ struct Row {
 }
 
 /// All rows, with the conditions under which they were measured.
-pub struct Report {
+pub(crate) struct Report {
     card: String,
     driver: String,
     rows: Vec<Row>,
 }
 
 impl Report {
-    pub fn new(context: Context) -> Result<Self, DriverError> {
+    pub(crate) fn new(context: Context) -> Result<Self, DriverError> {
         let card = context.properties().name.clone();
         let driver = format!("CUDA {}", context.driver().version()?);
         Ok(Self { card, driver, rows: Vec::new() })
     }
 
     /// Adds a row of samples in microseconds.
-    pub fn add(&mut self, what: &str, samples: Vec<f64>) {
+    pub(crate) fn add(&mut self, what: &str, samples: Vec<f64>) {
         self.push(what, samples, None);
     }
 
     /// Adds a row and its ratio to an earlier one.
-    pub fn add_against(&mut self, what: &str, samples: Vec<f64>, base: &str) {
+    pub(crate) fn add_against(&mut self, what: &str, samples: Vec<f64>, base: &str) {
         self.push(what, samples, Some(base));
     }
 
@@ -51,7 +51,7 @@ impl Report {
         self.rows.push(Row { what: what.to_owned(), median, low, high, against });
     }
 
-    pub fn print(&self) {
+    pub(crate) fn print(&self) {
         println!("{}, {}; microseconds", self.card, self.driver);
         println!("{:<66} {:>9} {:>9} {:>9} {:>7}", "", "median", "10 %", "90 %", "ratio");
         for row in &self.rows {
@@ -81,20 +81,20 @@ impl Report {
 }
 
 /// One thing to time: called `calls` times a sample.
-pub struct Case<'a, E> {
-    pub what: &'a str,
-    pub run: Box<dyn FnMut() -> Result<(), E> + 'a>,
+pub(crate) struct Case<'a, E> {
+    pub(crate) what: &'a str,
+    pub(crate) run: Box<dyn FnMut() -> Result<(), E> + 'a>,
 }
 
 impl<'a, E> Case<'a, E> {
-    pub fn new(what: &'a str, run: impl FnMut() -> Result<(), E> + 'a) -> Self {
+    pub(crate) fn new(what: &'a str, run: impl FnMut() -> Result<(), E> + 'a) -> Self {
         Self { what, run: Box::new(run) }
     }
 }
 
 /// Times `cases` in turns, so that a drift of the machine meets all of them alike: `samples` rounds, in each of which a case is called
 /// `calls` times, after which `settle` runs outside the time. Answers the microseconds of one call, a list a case.
-pub fn in_turns<E>(
+pub(crate) fn in_turns<E>(
     samples: usize,
     calls: usize,
     cases: &mut [Case<'_, E>],

@@ -63,7 +63,11 @@ fn ordinal(device: CUdevice) -> Result<usize, CUresult> {
 /// `fake!(fn name(args) { body })`: a function of the table whose body answers `Result<(), CUresult>`.
 macro_rules! fake {
     ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
-        #[expect(clippy::undocumented_unsafe_blocks, reason = "see the module's comment")]
+        #[allow(
+            clippy::undocumented_unsafe_blocks,
+            clippy::redundant_closure_call,
+            reason = "the closure lets a body use `?`; for the rest see the module's comment"
+        )]
         unsafe extern "system" fn $name($($arg: $ty),*) -> CUresult {
             code((|| -> Result<(), CUresult> { $body })())
         }

@@ -150,9 +150,9 @@ constants! {
 /// Ends the `extra` list of a launch.
 pub const CU_LAUNCH_PARAM_END: *mut c_void = std::ptr::null_mut();
 /// In `extra`: the next entry points at the packed kernel parameters.
-pub const CU_LAUNCH_PARAM_BUFFER_POINTER: *mut c_void = 1 as *mut c_void;
+pub const CU_LAUNCH_PARAM_BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
 /// In `extra`: the next entry points at the parameters' size (`size_t`).
-pub const CU_LAUNCH_PARAM_BUFFER_SIZE: *mut c_void = 2 as *mut c_void;
+pub const CU_LAUNCH_PARAM_BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
 
 /// The value of a launch attribute: a union of 64 bytes, kept as words because we fill two of its members only.
 #[repr(C)]
