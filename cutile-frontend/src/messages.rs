@@ -134,6 +134,17 @@ pub(crate) fn unsupported_type() -> String {
     "this type has no meaning in a kernel: use element types, `Tile`, `Tensor` references, views, shapes, tuples and arrays".into()
 }
 
+pub(crate) fn generic_arguments(name: &str) -> String {
+    match name {
+        "Shape" => "`Shape` takes a shape".into(),
+        _ => format!("`{name}` takes an element type and a shape: `{name}<f32, {{ [BM, 64] }}>`"),
+    }
+}
+
+pub(crate) fn unknown_somewhere(name: &Ident) -> String {
+    format!("the types in `{name}` are not all known: annotate the variables")
+}
+
 pub(crate) fn reference_type() -> String {
     "only tensors are taken by reference: take scalars and tiles by value".into()
 }
@@ -270,6 +281,10 @@ pub(crate) fn tile_index() -> String {
 
 pub(crate) fn assign_view() -> String {
     "a variable that is a tensor, a view or a shape can't be assigned to: bind another name with `let`".into()
+}
+
+pub(crate) fn chosen_view() -> String {
+    "which tensor, view or shape it is must be known before the launch: choose between loaded tiles instead".into()
 }
 
 pub(crate) fn assign_place() -> String {

@@ -245,6 +245,7 @@ pub fn scalar_method(name: &str) -> Option<Word> {
         "wrapping_sub" => Word::Binary(BinaryOp::Sub),
         "wrapping_mul" => Word::Binary(BinaryOp::Mul),
         "mul_add" => Word::Fma,
+        "to_f32" | "to_f64" => Word::Convert,
         _ => return None,
     })
 }

@@ -3,7 +3,7 @@
 use cutile_frontend::{Compiled, Diagnostic, ast::Function, compile};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Item, ItemFn, ItemMod};
+use syn::{Attribute, Item, ItemFn, ItemMod};
 
 use crate::{
     check::{self, Signatures},
@@ -74,11 +74,12 @@ fn function(
     let parsed = &compiled.module.functions[index];
     let copy = check::copy(krate, f, signatures);
     let embedded = embed::unit(krate, parsed, compiled.units.get(index));
+    let conditions: Vec<&Attribute> = f.attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
     if parsed.entry.is_some() {
         let launcher = launcher::launcher(krate, f, parsed);
         entries.extend(copy);
         quote! {
-            #embedded
+            #(#conditions)* #embedded
             #launcher
         }
     } else {
@@ -87,7 +88,8 @@ fn function(
         let inner_vis = embed::one_level_deeper(vis);
         quote! {
             #copy
-            #embedded
+            #(#conditions)* #embedded
+            #(#conditions)*
             #[doc = #doc]
             #[allow(dead_code)]
             #vis mod #name {

@@ -28,6 +28,7 @@ pub(crate) fn launcher(krate: &CratePath, item: &ItemFn, f: &Function) -> TokenS
     let free = free_parameters(f);
     let elements: Vec<&Ident> = f.generics.iter().filter(|g| g.kind == GenericKind::Element).map(|g| &g.name).collect();
     let docs: Vec<&Attribute> = item.attrs.iter().filter(|a| a.path().is_ident("doc")).collect();
+    let conditions: Vec<&Attribute> = item.attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
     let name = &f.name;
     let doc = format!("Launches the kernel `{name}`. The output is the tuple of the arguments.");
     let docs = if docs.is_empty() { quote!(#[doc = #doc]) } else { quote!(#(#docs)*) };
@@ -50,15 +51,18 @@ pub(crate) fn launcher(krate: &CratePath, item: &ItemFn, f: &Function) -> TokenS
         quote!(#name as i64)
     });
     let kernel = kernel(krate, f);
+    // Only where there is something to stand on.
+    let with_conditions: &[&Attribute] = if free.is_empty() { &[] } else { &conditions };
     let with = (!free.is_empty()).then(|| with(krate, f, &free, &arguments, &elements));
     quote_spanned! {item.sig.span()=>
+        #(#conditions)*
         #docs
         #[allow(non_camel_case_types, clippy::too_many_arguments, clippy::type_complexity)]
         pub fn #name<#(#generics),*>(#(#parameters),*) -> impl #krate::launch::#result<Args = (#(#types,)*)> {
             #kernel
             #krate::launch::#launch(&KERNEL, [#(#dtypes),*], [#(#consts),*], #krate::launch::zip((#(#names,)*)))
         }
-        #with
+        #(#with_conditions)* #with
     }
 }
 

@@ -51,7 +51,10 @@ impl Parser<'_> {
 
     /// `reference` is `Some(mutable)` behind `&`.
     fn named(&mut self, path: &syn::Path, reference: Option<bool>) -> TypeKind {
-        let Some(last) = path.segments.last() else { return TypeKind::Error };
+        let Some(last) = path.segments.last() else {
+            self.report.rustc_error(path.span(), messages::unsupported_type());
+            return TypeKind::Error;
+        };
         let name = last.ident.to_string();
         let args: Vec<&GenericArgument> = match &last.arguments {
             PathArguments::AngleBracketed(a) => {
@@ -80,13 +83,22 @@ impl Parser<'_> {
         if name == "Shape" {
             return match args.as_slice() {
                 [shape] => TypeKind::Shape(self.shape_spec(shape)),
-                _ => TypeKind::Error,
+                _ => {
+                    self.report.rustc_error(path.span(), messages::generic_arguments(&name));
+                    TypeKind::Error
+                }
             };
         }
-        let [element, shape] = args.as_slice() else { return TypeKind::Error };
+        let [element, shape] = args.as_slice() else {
+            self.report.rustc_error(path.span(), messages::generic_arguments(&name));
+            return TypeKind::Error;
+        };
         let element = match element {
             GenericArgument::Type(t) => Box::new(self.ty(t)),
-            other => Box::new(Type { kind: TypeKind::Error, span: other.span() }),
+            other => {
+                self.report.rustc_error(other.span(), messages::generic_arguments(&name));
+                Box::new(Type { kind: TypeKind::Error, span: other.span() })
+            }
         };
         let shape = self.shape_spec(shape);
         match name.as_str() {

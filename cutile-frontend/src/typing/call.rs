@@ -35,6 +35,13 @@ impl Checker<'_, '_, '_> {
                 None => self.unknown_function(e, last, args),
             };
         }
+        if let Some(element @ (Element::F16 | Element::BF16)) = element_name(second_last)
+            && (last == "from_f32" || last == "from_f64")
+        {
+            let given = [GenericArg::Name(second_last.clone())];
+            self.word_call(e, Word::Convert, last, &given, &args.iter().collect::<Vec<_>>(), expected);
+            return Ty::scalar(element);
+        }
         if element_name(second_last).is_some() {
             // `f32::max(a, b)`
             return match (args.split_first(), vocabulary::scalar_method(&last.to_string())) {
@@ -100,7 +107,14 @@ impl Checker<'_, '_, '_> {
             return Ty::Error;
         };
         let all: Vec<&Expr> = std::iter::once(receiver).chain(args).collect();
-        self.word_call(e, word, name, generics, &all, expected)
+        match (word, text.as_str()) {
+            (Word::Convert, "to_f32" | "to_f64") => {
+                let to = if text == "to_f32" { "f32" } else { "f64" };
+                let given = [GenericArg::Name(Ident::new(to, name.span()))];
+                self.word_call(e, word, name, &given, &all, expected)
+            }
+            _ => self.word_call(e, word, name, generics, &all, expected),
+        }
     }
 
     /// A call of a helper of another module: its types are known to rustc only.

@@ -70,7 +70,16 @@ impl Checker<'_, '_, '_> {
         let b = self.expr(on_false, if a == Ty::Never { expected } else { Some(&a) });
         let b = self.infer.resolve(&b);
         self.unify(&a, &b, on_false.span);
-        if a == Ty::Never { b } else { a }
+        let ty = if a == Ty::Never { b } else { a };
+        self.only_values(&ty, cond.span);
+        ty
+    }
+
+    /// Reports a tensor or view that only running the kernel could choose.
+    pub(super) fn only_values(&mut self, ty: &Ty, span: Span) {
+        if !self.infer.resolve(ty).is_value() {
+            self.report.error(span, messages::chosen_view());
+        }
     }
 
     pub(super) fn loop_expr(&mut self, id: ExprId, l: &Loop, expected: Option<&Ty>) -> Ty {
@@ -125,7 +134,8 @@ impl Checker<'_, '_, '_> {
         let expected = self.loops[position].value.clone();
         match (value, expected) {
             (Some(e), Some(ty)) => {
-                self.expect(e, &ty);
+                let got = self.expect(e, &ty);
+                self.only_values(&got, span);
             }
             (None, Some(ty)) => {
                 self.unify(&ty, &Ty::unit(), span);

@@ -64,6 +64,7 @@ impl Checker<'_, '_, '_> {
             ExprKind::Continue(label) => self.continue_expr(e.id, label.as_ref(), e.span),
             ExprKind::Return(value) => {
                 let result = self.result.clone();
+                self.only_values(&result, e.span);
                 match value {
                     Some(v) => {
                         self.expect(v, &result);
@@ -227,7 +228,7 @@ impl Checker<'_, '_, '_> {
         let ty = self.place(place, span);
         let resolved = self.infer.resolve(&ty);
         let got = self.expr(value, Some(&resolved));
-        if matches!(self.infer.resolve(&got), Ty::Tensor { .. } | Ty::View { .. } | Ty::Shape(_) | Ty::Order(_)) {
+        if !self.infer.resolve(&got).is_value() {
             self.report.error(span, messages::assign_view());
         }
         self.unify(&ty, &got, value.span);

@@ -160,6 +160,7 @@ pub fn check(names: &mut FunctionNames<'_, '_>, report: &mut Report) -> Typed {
         rules: Vec::new(),
         unknown_results: Vec::new(),
     };
+    let errors = checker.report.count();
     for param in &function.params {
         let ty = checker.ty(&param.ty);
         checker.declare(&param.name, ty);
@@ -172,7 +173,7 @@ pub fn check(names: &mut FunctionNames<'_, '_>, report: &mut Report) -> Typed {
     let body = checker.block(&function.body, Some(&result));
     let span = function.body.value.as_ref().map_or(function.name.span(), |e| e.span);
     checker.unify(&result, &body, span);
-    checker.finish()
+    checker.finish(errors)
 }
 
 impl Checker<'_, '_, '_> {
@@ -340,7 +341,8 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn finish(mut self) -> Typed {
+    /// `errors` is how many there were before this function.
+    fn finish(mut self, errors: usize) -> Typed {
         for (span, el, tile, rule) in std::mem::take(&mut self.rules) {
             self.apply_rule(span, el, tile, rule);
         }
@@ -368,6 +370,12 @@ impl Checker<'_, '_, '_> {
             }
         }
         self.typed.result = Some(self.infer.finish(&self.result));
+        let known = self.typed.types.values().chain(self.typed.locals.iter().map(|l| &l.ty)).all(Ty::is_known);
+        if !known && self.report.count() == errors {
+            // Nothing may reach lowering with a type that is not known.
+            let name = &self.names.function.name;
+            self.report.rustc_error(name.span(), messages::unknown_somewhere(name));
+        }
         self.typed
     }
 

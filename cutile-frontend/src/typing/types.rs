@@ -107,6 +107,26 @@ impl Ty {
         matches!(self, Ty::Scalar(_) | Ty::Tile(..))
     }
 
+    /// Known to the last part.
+    pub fn is_known(&self) -> bool {
+        match self {
+            Ty::Error | Ty::Var(_) => false,
+            Ty::Tuple(list) => list.iter().all(Ty::is_known),
+            Ty::Array(t, _) => t.is_known(),
+            other => !matches!(other.element(), Some(El::Var(_))),
+        }
+    }
+
+    /// Made of scalars and tiles alone: what a branch can choose and a variable can be assigned.
+    pub fn is_value(&self) -> bool {
+        match self {
+            Ty::Tuple(list) => list.iter().all(Ty::is_value),
+            Ty::Array(t, _) => t.is_value(),
+            Ty::Tensor { .. } | Ty::View { .. } | Ty::Shape(_) | Ty::Order(_) => false,
+            Ty::Never | Ty::Error | Ty::Var(_) | Ty::Scalar(_) | Ty::Tile(..) => true,
+        }
+    }
+
     /// The IR types of a value of this type, tuples and arrays taken apart; shapes and orders have none. The type is
     /// fully inferred.
     pub fn flatten(&self, out: &mut Vec<Type>) {

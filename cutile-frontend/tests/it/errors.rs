@@ -1,1 +1,132 @@
-//! x
+//! What the front end says, where, and what it leaves to rustc; and that no input makes it panic. The messages as a user sees
+//! them, with rustc's own beside them, are the workspace's `tests/ui`.
+
+use std::str::FromStr;
+
+use cutile_frontend::compile;
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+use super::complaints;
+
+#[test]
+fn all_errors_come_at_once_each_at_its_token() {
+    let found = complaints("#[cutile::entry(slow)]
+fn k(n: i32, y: &mut Tensor<f32, {[4]}>) {
+    for i in 0..=n { match i { _ => {} } }
+    y.store(y.load().reshape(const_shape![5]));
+}");
+    assert_eq!(
+        found,
+        [
+            "1:17: unknown option `slow` of an entry: the options are `fast_math` and `specialize(..)`",
+            "3:22: `match` is not supported in a kernel: write `if` and `else if`",
+            "3:15: `..=` is not supported: write `lower..upper + 1`",
+            "4:22: a tile of 4 elements can't be reshaped to one of 5",
+            "rustc: 4:22: expected `Tile<f32, { [4] }>`, found `Tile<f32, { [5] }>`",
+        ]
+    );
+}
+
+#[test]
+fn what_rustc_says_is_left_to_it() {
+    let found = complaints("#[cutile::entry()]
+fn k<const S: [i32; 2]>(n: i32, x: &Tensor<f32, {[-1, -1]}>, y: &mut Tensor<f32, S>) {
+    let t: Tile<f32, S> = full(n, y.shape());
+    let u = undefined + 1;
+    let v = x.partition(const_shape![4, 4]).load([0]);
+    let w = reduce_sum(t, 2);
+    if t > 0.0 {}
+    x.store(t);
+}");
+    assert!(found.iter().all(|m| m.starts_with("rustc: ")), "{found:#?}");
+    assert_eq!(found.len(), 6, "{found:#?}");
+}
+
+#[test]
+fn views_and_tensors_are_chosen_before_the_launch() {
+    let found = complaints("#[cutile::entry()]
+fn k(n: i32, x: &Tensor<f32, {[-1]}>, y: &mut Tensor<f32, {[4]}>) {
+    let a = x.partition(const_shape![4]);
+    let b = if n > 0 { a } else { x.partition(const_shape![4]) };
+    let mut pair = (1, a);
+    pair.1 = a;
+    y.store(b.load([0]));
+}");
+    assert_eq!(
+        found,
+        [
+            "4:18: which tensor, view or shape it is must be known before the launch: choose between loaded tiles instead",
+            "6:12: a variable that is a tensor, a view or a shape can't be assigned to: bind another name with `let`",
+        ]
+    );
+}
+
+/// A module with every construct of the language.
+const EVERYTHING: &str = r#"mod kernels {
+    use cutile::core::*;
+    use super::other::{helper, LIMIT as MOST};
+    const N: i32 = 4 * 2;
+    const LIST: [i32; 2] = [N, 1];
+
+    #[cutile::entry(fast_math, specialize(S = [8], BK = 2, T = f32, UP = true))]
+    pub fn k<T: Number, const S: [i32; 1], const BK: i32, const UP: bool>(
+        n: i32,
+        x: &Tensor<T, { [-1, BK * 2] }>,
+        y: &mut Tensor<T, S>,
+    ) {
+        fn twice(n: i32) -> i32 { n * 2 }
+        let v = x.partition(const_shape![1, BK]);
+        let (mut acc, pid) = (y.load(), get_tile_block_id());
+        'rows: for i in (0..num_tiles(v, 0)).step_by(2) {
+            let t = v.load([i, pid.1]).permute(const_array![1, 0]).reshape(const_shape![BK]);
+            let total = reduce_sum(t, 0).to_scalar();
+            while acc_is_small(n) && i < S[0] || !UP {
+                if i == 3 { continue 'rows; } else if i > LIST[0] { break; }
+                return;
+            }
+            let best = loop { if i > MOST { break twice(i) } };
+            acc = acc * total + zeros::<T, S>(y.shape());
+            acc += total;
+            assert!(best >= 0 && -best <= 0, "order");
+        }
+        let h: Tile<T, S> = helper(acc, 1.5f32, { let z = [n, N]; z[1] } as f64);
+        y.store(h);
+    }
+
+    pub fn acc_is_small(n: i32) -> bool { (n as f32).abs() < 1e3 }
+}"#;
+
+/// Every token stream that differs from this one by one token left out or said twice.
+fn mutations(tokens: &TokenStream) -> Vec<TokenStream> {
+    let list: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let mut all = Vec::new();
+    for i in 0..list.len() {
+        let (before, after) = (&list[..i], &list[i + 1..]);
+        let rebuilt = |middle: &[TokenTree]| before.iter().chain(middle).chain(after).cloned().collect();
+        all.push(rebuilt(&[]));
+        all.push(rebuilt(&[list[i].clone(), list[i].clone()]));
+        if let TokenTree::Group(g) = &list[i] {
+            all.push(rebuilt(&[TokenTree::Group(Group::new(Delimiter::Parenthesis, g.stream()))]));
+            all.extend(mutations(&g.stream()).into_iter().map(|inner| rebuilt(&[TokenTree::Group(Group::new(g.delimiter(), inner))])));
+        }
+    }
+    all
+}
+
+#[test]
+fn no_input_makes_it_panic() {
+    let tokens = TokenStream::from_str(EVERYTHING).expect("the source is tokens");
+    let whole = compile(&syn::parse2(tokens.clone()).expect("the source is Rust"));
+    assert!(whole.report.is_clean(), "{:#?}", whole.report);
+    let mut tried = 0;
+    for mutation in mutations(&tokens) {
+        if let Ok(item) = syn::parse2(mutation) {
+            let compiled = compile(&item);
+            assert!(compiled.report.is_clean() != compiled.units.is_empty() || compiled.module.functions.is_empty());
+            let own = compiled.report.errors().iter().find(|d| d.message.contains("a fault of cutile's"));
+            assert!(own.is_none(), "{own:?} of {}", quote::quote!(#item));
+            tried += 1;
+        }
+    }
+    assert!(tried > 200, "only {tried} mutations are Rust");
+}
