@@ -62,12 +62,11 @@ fn child() {
     let trap_stream = device.new_stream().unwrap();
     let waker = Waker::from(std::sync::Arc::new(Nothing));
     let mut task = TaskContext::from_waker(&waker);
-    // Kernels that run for ten seconds: a trap ends them.
+    // Kernels that run for ten seconds: a trap ends them. Few streams, so that the failing kernel has a hardware queue to itself.
+    let others: Vec<Stream> = (0..3).map(|_| device.new_stream().unwrap()).collect();
     let mut parked: Vec<_> = (0..10)
-        .map(|_| {
-            Box::pin(
-                spin(spinning, 10_000_000_000).fallible().schedule(device.new_stream().unwrap()),
-            )
+        .map(|i| {
+            Box::pin(spin(spinning, 10_000_000_000).fallible().schedule(others[i % 3].clone()))
         })
         .collect();
     let asleep = Instant::now() + Duration::from_millis(50);

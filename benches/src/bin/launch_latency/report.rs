@@ -44,10 +44,9 @@ impl Report {
             samples.get((samples.len() as f64 * part) as usize).copied().unwrap_or(f64::NAN)
         };
         let (low, median, high) = (at(0.1), at(0.5), at(0.9));
-        let against = base.map(|base| {
-            let found = self.rows.iter().find(|row| row.what == base);
-            (base.to_owned(), found.map_or(f64::NAN, |row| median / row.median))
-        });
+        // The first row of a section is what the others are compared with.
+        let base = base.and_then(|base| self.rows.iter().find(|row| row.what == base));
+        let against = base.map(|base| (base.what.clone(), median / base.median));
         self.rows.push(Row { what: what.to_owned(), median, low, high, against });
     }
 
