@@ -51,9 +51,36 @@ pub enum CompileError {
         /// Its messages.
         said: String,
     },
+    /// The kernel's tiles do not fit the shared memory of a block.
+    #[error(
+        "kernel `{kernel}` needs {needed} bytes of shared memory a block, and the GPU has {available}: \
+         use smaller tiles"
+    )]
+    SharedMemory {
+        /// The kernel.
+        kernel: String,
+        /// Bytes that its plan needs.
+        needed: u32,
+        /// Bytes that the target has.
+        available: u32,
+    },
+    /// A pass made tile IR that the verifier refuses: a bug of cutile.
+    #[error("kernel `{kernel}` is not well formed after pass `{pass}`:{}", lines(.diagnostics))]
+    Pass {
+        /// The kernel.
+        kernel: String,
+        /// The pass.
+        pass: &'static str,
+        /// What the verifier says.
+        diagnostics: Vec<cutile_ir::Diagnostic>,
+    },
     /// A file or program of this machine failed.
     #[error(transparent)]
     Io(#[from] IoError),
+}
+
+fn lines(diagnostics: &[cutile_ir::Diagnostic]) -> String {
+    diagnostics.iter().map(|diagnostic| format!("\n  {diagnostic}")).collect()
 }
 
 fn list(violations: &[Violation]) -> String {

@@ -1,17 +1,16 @@
 //! How a failing check ends the launch: the first thread to fail writes the device's fault record, then it traps.
 
 use super::intrinsics;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The record, in memory that the host reads after the launch has failed. Offsets are part of the interface.
 #[repr(C, align(64))]
 pub struct FaultRecord {
-    /// 0: none, 1: being written, 2: complete.
-    state: AtomicU32,
-    /// Which kernel.
-    kernel: u32,
-    /// Which check of it.
-    site: u32,
+    /// 0, or which check of which kernel failed first: kernel number + 1 above, site below. Election and identity are one
+    /// exchange, so that they survive even if another thread's trap comes before the rest is written.
+    claim: AtomicU64,
+    /// 1 when what follows is written.
+    complete: AtomicU32,
     reserved: u32,
     /// Linear number of the tile program.
     program: u64,
@@ -32,16 +31,15 @@ pub unsafe fn fault(
     a: i64,
     b: i64,
 ) {
+    let claim = ((kernel as u64 + 1) << 32) | site as u64;
     // SAFETY: the caller's promise; the exchange elects one writer.
     unsafe {
-        let state = &raw const (*record).state;
-        if (*state).compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            (&raw mut (*record).kernel).write_volatile(kernel);
-            (&raw mut (*record).site).write_volatile(site);
+        let first = &raw const (*record).claim;
+        if (*first).compare_exchange(0, claim, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             (&raw mut (*record).program).write_volatile(program as u64);
             (&raw mut (*record).operands[0]).write_volatile(a);
             (&raw mut (*record).operands[1]).write_volatile(b);
-            (*state).store(2, Ordering::Release);
+            (*(&raw const (*record).complete)).store(1, Ordering::Release);
         }
     }
     intrinsics::trap();

@@ -1,0 +1,35 @@
+//! Loads, stores and elementwise operations, whole and ragged.
+
+use crate::harness::*;
+
+const SAXPY: &str = "
+files [\"src/k.rs\"]
+entry @saxpy(%a: f32, %x: tensor f32[?, ?], %y: partitioned f32[?, ?] by [8, 32]) {
+    %px = partition %x : view f32[8, 32]
+    %py = partition %y : view f32[8, 32]
+    %i = program_id 0 : i32
+    %j = program_id 1 : i32
+    %tx = load %px [%i, %j] clip : f32[8, 32] loc 0:7:13
+    %ty = load %py [%i, %j] clip : f32[8, 32] loc 0:8:13
+    %ta = splat %a : f32[8, 32]
+    %ax = binary mul %ta %tx : f32[8, 32] loc 0:9:13
+    %s = binary add %ax %ty : f32[8, 32] loc 0:9:15
+    store %s %py [%i, %j] loc 0:10:5
+    yield
+}
+";
+
+#[test]
+fn saxpy_is_right_on_whole_and_on_ragged_tensors() {
+    for (m, n) in [(16i64, 64i64), (13, 52), (1, 4)] {
+        let (x, y) = (noise((m * n) as usize, 1), noise((m * n) as usize, 2));
+        let grid = [(m as u32).div_ceil(8), (n as u32).div_ceil(32)];
+        let args = [scalar(3.0f32), tensor(&x, &[m, n]), tensor(&y, &[m, n])];
+        run(SAXPY, &grid, &args, |o| {
+            let got = o.tensors[1].values::<f32>();
+            for i in 0..x.len() {
+                assert_eq!(got[i], 3.0 * x[i] + y[i], "{i} of {m} x {n}");
+            }
+        });
+    }
+}

@@ -1,0 +1,4 @@
+//! Compiles kernels given as tile IR and runs their PTX in the emulator, all its checks on, against values computed here.
+
+mod elementwise;
+mod harness;
