@@ -11,11 +11,12 @@ use super::sys::{self, CUresult};
 pub enum DriverError {
     /// The driver's library is not installed (or can't be loaded).
     #[error(
-        "no CUDA driver library: tried {tried}: {reason}. Install the NVIDIA driver, or run on the host device (CUTILE_DEVICE=host)"
+        "no CUDA driver library: {reason} (tried {}). Install the NVIDIA driver, or run on the host device (CUTILE_DEVICE=host)",
+        tried.join(", ")
     )]
     NoLibrary {
         /// The file names that were tried.
-        tried: &'static str,
+        tried: &'static [&'static str],
         /// What the loader answered.
         reason: String,
     },
@@ -241,7 +242,7 @@ mod tests {
     #[test]
     fn only_absence_is_absence() {
         assert!(DriverError::NoDevice.is_absent());
-        assert!(DriverError::NoLibrary { tried: "x", reason: String::new() }.is_absent());
+        assert!(DriverError::NoLibrary { tried: &["x"], reason: String::new() }.is_absent());
         assert!(!DriverError::TooOld { symbol: "cuInit" }.is_absent());
         assert!(!DriverError::NoSuchDevice { ordinal: 3, count: 1 }.is_absent());
         let mismatch = CallError {

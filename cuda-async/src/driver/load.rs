@@ -9,11 +9,18 @@ use std::sync::OnceLock;
 use super::error::{CudaVersion, DriverError};
 use super::sys::{CUresult, Table};
 
+/// Where the driver's library is looked for: first by the system's own rules, then where systems put it that have others
+/// (WSL, NixOS, container runtimes).
 #[cfg(windows)]
 const LIBRARIES: &[&str] = &["nvcuda.dll"];
 #[cfg(not(windows))]
-const LIBRARIES: &[&str] = &["libcuda.so.1", "libcuda.so"];
-const TRIED: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1, libcuda.so" };
+const LIBRARIES: &[&str] = &[
+    "libcuda.so.1",
+    "libcuda.so",
+    "/usr/lib/wsl/lib/libcuda.so.1",
+    "/run/opengl-driver/lib/libcuda.so.1",
+    "/usr/local/nvidia/lib64/libcuda.so.1",
+];
 
 /// The library behind [`Driver::get`], once it is opened.
 static LIBRARY: OnceLock<libloading::Library> = OnceLock::new();
@@ -94,7 +101,7 @@ fn open_library() -> Result<libloading::Library, DriverError> {
             Err(_) => {}
         }
     }
-    Err(DriverError::NoLibrary { tried: TRIED, reason })
+    Err(DriverError::NoLibrary { tried: LIBRARIES, reason })
 }
 
 /// The system's own words, which name the file, where there are any.

@@ -2,6 +2,7 @@
 //!
 //! The binary is self-contained: it runs wherever the NVIDIA driver is, with nothing else installed.
 
+mod allocations;
 mod fault;
 mod kernels;
 mod memory;
