@@ -189,6 +189,30 @@ fn ten_thousand_submissions_dropped_and_forgotten_at_every_point() {
 }
 
 #[test]
+fn threads_share_streams_and_buffers() {
+    let rig = Rig::new();
+    let streams: Vec<Stream> = (0..3).map(|_| rig.stream()).collect();
+    let function = rig.function(c"add_one");
+    let shared = upload(words(&[0])).sync_on(&streams[0]).unwrap();
+    const THREADS: usize = 6;
+    const EACH: usize = 200;
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (streams, shared) = (&streams, &shared);
+            scope.spawn(move || {
+                for i in 0..EACH {
+                    let stream = &streams[(thread + i) % streams.len()];
+                    add_one(function, shared.clone()).sync_on(stream).unwrap();
+                }
+            });
+        }
+    });
+    let total = (THREADS * EACH) as u32;
+    assert_eq!(download(shared).sync_on(&streams[1]).unwrap(), words(&[total]));
+    rig.assert_blocks(0);
+}
+
+#[test]
 fn dependent_kernels_overlap_only_their_like() {
     let rig = Rig::new();
     let function = rig.function(c"add_one");
