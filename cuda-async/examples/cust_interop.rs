@@ -6,7 +6,8 @@
 //! upload y ──┘
 //! ```
 //!
-//! `cargo run -p cuda-async --features cust --example cust_interop`. Without a GPU it says so and ends.
+//! `cargo run -p cuda-async --features cust --example cust_interop`. Without a GPU it says so and
+//! ends.
 
 use cuda_async::backend::Launch;
 use cuda_async::cuda::CudaBackend;
@@ -107,11 +108,13 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let blocks = N.div_ceil(THREADS);
     let mixed = zip((upload(bytes(x)), upload(bytes(y)))).apply(|x: Buffer, y: Buffer| {
         with_context(move |ctx| {
-            // Declared, so that the runtime orders this after the uploads and keeps both buffers until it is done.
+            // Declared, so that the runtime orders this after the uploads and keeps both buffers
+            // until it is done.
             let (from, to) =
                 (cust_pointer::<f32>(ctx.read(&x)?), cust_pointer::<f32>(ctx.write(&y)?));
             let native = CUstream(ctx.raw_stream()?.as_ptr());
-            // SAFETY: streams of the runtime live as long as the process; the arguments are the kernel's.
+            // SAFETY: streams of the runtime live as long as the process; the arguments are the
+            // kernel's.
             unsafe {
                 let stream = cust_stream(native);
                 launch!(saxpy<<<blocks, THREADS, 0, stream>>>(2.0f32, from, to, N))

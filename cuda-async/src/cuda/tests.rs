@@ -143,7 +143,8 @@ fn a_wait_for_a_stream_that_has_gone_on_is_exact() {
     let (first, second) = (rig.stream(), rig.stream());
     let (add, holding, go) = (rig.function(c"add_one"), rig.function(c"hold"), flag());
     let buffer = upload(words(&[1])).sync_on(&first).unwrap();
-    // The buffer's write is announced, then the stream gets stuck on something else: nobody may wait for that.
+    // The buffer's write is announced, then the stream gets stuck on something else: nobody may
+    // wait for that.
     let gate = flag();
     let _gated = hold(holding, gate).schedule(first.clone()).started();
     let mut added = add_one(add, buffer.clone()).schedule(first.clone());
@@ -235,7 +236,8 @@ fn dependent_kernels_overlap_only_their_like() {
         .filter(|call| call.starts_with("cuLaunch"))
         .map(|call| call.contains("programmatic"))
         .collect();
-    // The first follows a fill, the fourth a kernel that does not wait for its predecessor by itself.
+    // The first follows a fill, the fourth a kernel that does not wait for its predecessor by
+    // itself.
     assert_eq!(launches, [false, true, false, false, true]);
 }
 
@@ -257,7 +259,8 @@ fn a_trap_wakes_ten_parked_futures_on_other_streams() {
     let mut context = TaskContext::from_waker(&waker);
     let mut parked: Vec<_> =
         (0..10).map(|_| Box::pin(hold(holding, never).fallible().schedule(rig.stream()))).collect();
-    // Past the time in which a young submission wakes its own task, so that the reactor is what wakes.
+    // Past the time in which a young submission wakes its own task, so that the reactor is what
+    // wakes.
     let until = Instant::now() + Duration::from_millis(20);
     while Instant::now() < until {
         for future in &mut parked {

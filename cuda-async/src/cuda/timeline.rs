@@ -1,4 +1,5 @@
-//! A stream's timeline on CUDA: a 64-bit word in page-locked host memory that the stream itself writes.
+//! A stream's timeline on CUDA: a 64-bit word in page-locked host memory that the stream itself
+//! writes.
 //!
 //! Where the device can't write such words, the same word is advanced by whoever looks at it, from
 //! events recorded in the stream.
@@ -9,7 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::driver::{DriverError, Event, PinnedMemory, Stream, sys::CUdeviceptr};
 use crate::sync::{Mutex, lock};
 
-/// Words are this far apart: a pair of cache lines, so that no two streams share what is prefetched.
+/// Words are this far apart: a pair of cache lines, so that no two streams share what is
+/// prefetched.
 const STRIDE: usize = 128;
 const PAGE: usize = 4096;
 
@@ -32,7 +34,8 @@ impl Words {
         }
         let page = PinnedMemory::allocate(stream.context(), PAGE)?;
         let word = |offset: usize| {
-            // SAFETY: inside the page, aligned, and nobody else has it; the page is never given back.
+            // SAFETY: inside the page, aligned, and nobody else has it; the page is never given
+            // back.
             let host = unsafe {
                 let at = page.host_address().cast::<AtomicU64>().byte_add(offset);
                 at.write(AtomicU64::new(0));
@@ -65,7 +68,8 @@ impl Timeline {
     pub(super) fn word(&self) -> &AtomicU64 {
         if let Some(events) = &self.events {
             let mut events = lock(events);
-            // An error is reported by the query that looks for it; here it only means "no progress".
+            // An error is reported by the query that looks for it; here it only means "no
+            // progress".
             while events.front().is_some_and(|(_, event)| event.query().unwrap_or(false)) {
                 if let Some((number, _)) = events.pop_front() {
                     self.word.host.store(number, Ordering::SeqCst);
@@ -89,7 +93,8 @@ impl Timeline {
         Ok(())
     }
 
-    /// Makes `stream` wait until the word is at least `number`, whose write is enqueued. False if the device can't do that: nothing was enqueued.
+    /// Makes `stream` wait until the word is at least `number`, whose write is enqueued. False if
+    /// the device can't do that: nothing was enqueued.
     pub(super) fn wait_in(&self, stream: &Stream, number: u64) -> Result<bool, DriverError> {
         if self.events.is_some() {
             return Ok(false);

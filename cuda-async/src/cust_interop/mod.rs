@@ -1,14 +1,18 @@
-//! Conversions between this crate's driver objects and those of [`cust`], for programs that use both.
+//! Conversions between this crate's driver objects and those of [`cust`], for programs that use
+//! both.
 //!
-//! Both work on the device's primary context, so they see the same memory, modules and streams. A borrowed object stays the owner's:
-//! the wrappers here never destroy anything. Inside an operation, put `cust` launches on the operation's stream
-//! ([`stream`] of [`ExecutionContext::raw_stream`](crate::ExecutionContext::raw_stream)), with the
-//! memory that they touch declared by [`read`](crate::ExecutionContext::read) and
-//! [`write`](crate::ExecutionContext::write); then the runtime orders and keeps them like its own work.
+//! Both work on the device's primary context, so they see the same memory, modules and streams. A
+//! borrowed object stays the owner's: the wrappers here never destroy anything. Inside an
+//! operation, put `cust` launches on the operation's stream ([`stream`] of
+//! [`ExecutionContext::raw_stream`](crate::ExecutionContext::raw_stream)), with the memory that
+//! they touch declared by [`read`](crate::ExecutionContext::read) and
+//! [`write`](crate::ExecutionContext::write); then the runtime orders and keeps them like its own
+//! work.
 //!
-//! Feature `cust`, Linux on x86-64 alone. `cust` wants `libcuda.so` when it is linked; this workspace gives it an empty one
-//! (`CUDA_LIBRARY_PATH` in `.cargo/config.toml`) and defines the symbols itself (`trampolines`), so that the same binary builds and starts
-//! without CUDA. A program outside the workspace has to set that variable by itself, or have CUDA installed.
+//! Feature `cust`, Linux on x86-64 alone. `cust` wants `libcuda.so` when it is linked; this
+//! workspace gives it an empty one (`CUDA_LIBRARY_PATH` in `.cargo/config.toml`) and defines the
+//! symbols itself (`trampolines`), so that the same binary builds and starts without CUDA. A
+//! program outside the workspace has to set that variable by itself, or have CUDA installed.
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!("feature `cust` of cuda-async works on Linux on x86-64 alone: build without it");
@@ -42,7 +46,8 @@ impl<T> Deref for Borrowed<T> {
 /// Our context of the same device as a `cust` context.
 ///
 /// # Errors
-/// [`DriverError::NoSuchDevice`] if it is no primary context of a device; otherwise what the driver answers.
+/// [`DriverError::NoSuchDevice`] if it is no primary context of a device; otherwise what the driver
+/// answers.
 pub fn context(context: &CustContext) -> Result<Context, DriverError> {
     let driver = Driver::get()?;
     let count = driver.count()?;
@@ -70,7 +75,8 @@ pub fn cust_context(context: Context) -> cust::error::CudaResult<CustContext> {
 /// `stream` must be a live stream of the context that is current, and outlive the answer.
 pub unsafe fn cust_stream(stream: CUstream) -> Borrowed<CustStream> {
     const { assert!(size_of::<CustStream>() == size_of::<CUstream>()) };
-    // SAFETY: `cust::stream::Stream` (of the exact version that we depend on) has one field, the handle, which fills it; and it is never dropped.
+    // SAFETY: `cust::stream::Stream` (of the exact version that we depend on) has one field, the
+    // handle, which fills it; and it is never dropped.
     let stream_of_cust = unsafe { std::mem::transmute::<CUstream, CustStream>(stream) };
     debug_assert!(stream_of_cust.as_inner().cast() == stream.0);
     Borrowed(ManuallyDrop::new(stream_of_cust))
@@ -111,26 +117,31 @@ pub unsafe fn module(context: Context, module: CustModule) -> std::sync::Arc<Mod
     unsafe { Module::borrow(context, raw) }
 }
 
-/// A kernel of `cust`, to be launched through [`ExecutionContext::launch`](crate::ExecutionContext::launch). Its module must stay loaded.
+/// A kernel of `cust`, to be launched through
+/// [`ExecutionContext::launch`](crate::ExecutionContext::launch). Its module must stay loaded.
 pub fn function(function: &cust::function::Function<'_>) -> RawFunction {
     RawFunction(function.to_raw() as usize)
 }
 
-/// Device memory of ours as a `cust` buffer of `T`s, which frees it. A rest that is smaller than a `T` stays unused.
+/// Device memory of ours as a `cust` buffer of `T`s, which frees it. A rest that is smaller than a
+/// `T` stays unused.
 ///
 /// # Safety
-/// The memory must hold valid `T`s before it is read, and all work on it must be ordered before what `cust` does.
+/// The memory must hold valid `T`s before it is read, and all work on it must be ordered before
+/// what `cust` does.
 pub unsafe fn cust_buffer<T: DeviceCopy>(memory: DeviceMemory) -> DeviceBuffer<T> {
     let (address, bytes) = memory.into_raw();
     let capacity = bytes.checked_div(size_of::<T>()).unwrap_or(0);
-    // SAFETY: a block of at least that many `T`s that nobody else frees; the driver's plain free takes blocks from pools too.
+    // SAFETY: a block of at least that many `T`s that nobody else frees; the driver's plain free
+    // takes blocks from pools too.
     unsafe { DeviceBuffer::from_raw_parts(DevicePointer::from_raw(address), capacity) }
 }
 
 /// A `cust` buffer as device memory of ours, which frees it in stream order.
 ///
 /// # Safety
-/// The buffer must be of `context`, and all work of `cust` on it must be complete, or on streams that later work is ordered after.
+/// The buffer must be of `context`, and all work of `cust` on it must be complete, or on streams
+/// that later work is ordered after.
 pub unsafe fn memory<T: DeviceCopy>(context: Context, buffer: DeviceBuffer<T>) -> DeviceMemory {
     let buffer = ManuallyDrop::new(buffer);
     let (address, bytes) = (buffer.as_device_ptr().as_raw(), size_of::<T>() * buffer.len());

@@ -1,9 +1,11 @@
 //! The driver symbols that `cust` links against, defined here so that nothing is linked.
 //!
-//! `cust` declares the driver's functions as externs and wants them at link time. Each symbol is a trampoline: it jumps through a
-//! slot that starts out empty; an empty slot is filled by looking the function up in the driver that [`Driver`](crate::driver::Driver)
-//! opens. Arguments are passed on untouched: the trampolines know no signatures. Without a driver a call answers
-//! `CUDA_ERROR_NO_DEVICE`, without the one function `CUDA_ERROR_NOT_SUPPORTED`; a program with this feature still starts everywhere.
+//! `cust` declares the driver's functions as externs and wants them at link time. Each symbol is a
+//! trampoline: it jumps through a slot that starts out empty; an empty slot is filled by looking
+//! the function up in the driver that [`Driver`](crate::driver::Driver) opens. Arguments are passed
+//! on untouched: the trampolines know no signatures. Without a driver a call answers
+//! `CUDA_ERROR_NO_DEVICE`, without the one function `CUDA_ERROR_NOT_SUPPORTED`; a program with this
+//! feature still starts everywhere.
 
 use std::arch::naked_asm;
 use std::ffi::{c_char, c_void};
@@ -47,8 +49,9 @@ macro_rules! trampolines {
     };
 }
 
-/// Fills the slot whose index is in `eax` and goes on to what it holds. The six integer argument registers are kept; no driver
-/// function takes a floating-point argument by value, and arguments on the stack are not touched.
+/// Fills the slot whose index is in `eax` and goes on to what it holds. The six integer argument
+/// registers are kept; no driver function takes a floating-point argument by value, and arguments
+/// on the stack are not touched.
 ///
 /// # Safety
 /// Reached from a trampoline only.
@@ -175,7 +178,8 @@ mod tests {
 
     #[test]
     fn the_first_call_through_an_empty_slot_keeps_its_arguments() {
-        // `cuGetErrorString` without a driver is a function of ours that writes through its second argument; with a driver it is the driver's.
+        // `cuGetErrorString` without a driver is a function of ours that writes through its second
+        // argument; with a driver it is the driver's.
         let mut text: *const c_char = std::ptr::null();
         type GetErrorString = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
         // SAFETY: the signature of that function.

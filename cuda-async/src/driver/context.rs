@@ -1,7 +1,9 @@
-//! A device's primary context: the one that every library in the process shares, kept for the life of the process.
+//! A device's primary context: the one that every library in the process shares, kept for the life
+//! of the process.
 //!
-//! It is retained once a device and never released: the last release waits for the device and frees what others still hold,
-//! and no destructor of ours may wait. Here too: the context's memory pool, its fault record, and what is reclaimed later.
+//! It is retained once a device and never released: the last release waits for the device and frees
+//! what others still hold, and no destructor of ours may wait. Here too: the context's memory pool,
+//! its fault record, and what is reclaimed later.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -51,8 +53,8 @@ impl Context {
     /// The primary context of device `ordinal`, made by the first call.
     ///
     /// # Errors
-    /// [`DriverError::NoSuchDevice`] past the last device; [`DriverError::Unsupported`] for a device without memory pools;
-    /// otherwise what the driver answers.
+    /// [`DriverError::NoSuchDevice`] past the last device; [`DriverError::Unsupported`] for a
+    /// device without memory pools; otherwise what the driver answers.
     pub fn primary(driver: Driver, ordinal: usize) -> Result<Self, DriverError> {
         let mut contexts = lock(&CONTEXTS);
         if let Some(known) = contexts.iter().find(|known| {
@@ -153,8 +155,9 @@ impl Context {
 
     /// Makes this context current on the calling thread.
     ///
-    /// Every entry does this, from any thread. Asking the driver which context is current costs about 15 ns, less than half of setting
-    /// it; a copy of our own in a thread-local would be wrong as soon as another library in the process sets one.
+    /// Every entry does this, from any thread. Asking the driver which context is current costs
+    /// about 15 ns, less than half of setting it; a copy of our own in a thread-local would be
+    /// wrong as soon as another library in the process sets one.
     ///
     /// # Errors
     /// [`DriverError::Fault`] after a fault; otherwise what the driver answers.
@@ -175,7 +178,8 @@ impl Context {
         unsafe { self.0.driver.set_current_context(self.0.raw) }
     }
 
-    /// An answer of a call in this context, its error explained: an error that shows the context's loss is kept, and read with the fault record.
+    /// An answer of a call in this context, its error explained: an error that shows the context's
+    /// loss is kept, and read with the fault record.
     #[inline]
     pub(crate) fn check<T>(self, answer: Answer<T>) -> Result<T, DriverError> {
         answer.map_err(|error| self.explain(error))
@@ -206,7 +210,8 @@ impl Context {
         DriverError::OutOfMemory { ordinal: self.0.ordinal, requested, used, free, total }
     }
 
-    /// Bytes that live allocations of this context's pool hold, and bytes that the pool has taken from the device.
+    /// Bytes that live allocations of this context's pool hold, and bytes that the pool has taken
+    /// from the device.
     ///
     /// # Errors
     /// What the driver answers.
@@ -231,7 +236,8 @@ impl Context {
         self.check(unsafe { self.0.driver.pool_trim(self.0.pool, keep) })
     }
 
-    /// Lets both devices reach each other's memory, once a pair. `false` where the hardware can't: copies then go through the host.
+    /// Lets both devices reach each other's memory, once a pair. `false` where the hardware can't:
+    /// copies then go through the host.
     ///
     /// # Errors
     /// What the driver answers.
@@ -255,7 +261,8 @@ impl Context {
             location: CUmemLocation { kind: sys::CU_MEM_LOCATION_TYPE_DEVICE, id: self.0.device },
             flags: sys::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         };
-        // SAFETY: both contexts are live. Enabling peer access does not reach pool memory: the peer's pool says so itself.
+        // SAFETY: both contexts are live. Enabling peer access does not reach pool memory: the
+        // peer's pool says so itself.
         unsafe {
             self.check(self.0.driver.enable_peer_access(peer.0.raw))?;
             self.check(self.0.driver.set_pool_access(peer.0.pool, &[here]))?;
@@ -299,7 +306,8 @@ fn make_record(driver: Driver) -> Answer<(&'static FaultRecord, CUdeviceptr)> {
     let bytes = size_of::<FaultRecord>();
     let host: *mut c_void = driver
         .allocate_host(bytes, sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP)?;
-    // SAFETY: page-locked memory of that size, aligned to a page, never freed; zeros are an empty record of atomics.
+    // SAFETY: page-locked memory of that size, aligned to a page, never freed; zeros are an empty
+    // record of atomics.
     let record: &'static FaultRecord = unsafe {
         host.write_bytes(0, bytes);
         NonNull::new_unchecked(host).cast().as_ref()

@@ -1,4 +1,5 @@
-//! What a driver call can answer, typed, with the driver's own name and text. Nothing here decides what to do about it.
+//! What a driver call can answer, typed, with the driver's own name and text. Nothing here decides
+//! what to do about it.
 
 use std::fmt;
 
@@ -70,7 +71,8 @@ pub enum DriverError {
     /// PTX that the driver's compiler refuses.
     #[error("{0}")]
     Load(Box<LoadError>),
-    /// A kernel faulted earlier: the device's context is lost, and every operation on it fails with this.
+    /// A kernel faulted earlier: the device's context is lost, and every operation on it fails with
+    /// this.
     #[error("{0}")]
     Fault(Box<Fault>),
     /// Any other answer.
@@ -143,7 +145,8 @@ impl fmt::Display for LoadError {
     }
 }
 
-/// The CUDA release that a driver implements, as `cuDriverGetVersion` gives it (1000 major + 10 minor).
+/// The CUDA release that a driver implements, as `cuDriverGetVersion` gives it (1000 major + 10
+/// minor).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CudaVersion(pub u32);
 
@@ -153,7 +156,8 @@ impl CudaVersion {
         (self.0 / 1000, self.0 % 1000 / 10)
     }
 
-    /// The newest PTX ISA that this release takes, from the release table of the PTX manual; `None` for a release that is not in it.
+    /// The newest PTX ISA that this release takes, from the release table of the PTX manual; `None`
+    /// for a release that is not in it.
     pub const fn newest_ptx_isa(self) -> Option<(u32, u32)> {
         match self.parts() {
             (11, minor @ 0..=8) => Some((7, minor)),
@@ -173,7 +177,8 @@ impl fmt::Display for CudaVersion {
 }
 
 impl DriverError {
-    /// Whether CUDA is simply not here (no library, or no device), as opposed to being here and broken.
+    /// Whether CUDA is simply not here (no library, or no device), as opposed to being here and
+    /// broken.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::NoLibrary { .. } | Self::NoDevice)
     }
@@ -194,7 +199,8 @@ impl DriverError {
     }
 }
 
-/// Whether this code means that the context is lost: every later call in it answers the same, and its work has stopped.
+/// Whether this code means that the context is lost: every later call in it answers the same, and
+/// its work has stopped.
 pub(crate) const fn loses_the_context(code: CUresult) -> bool {
     matches!(
         code,

@@ -1,7 +1,9 @@
-//! The fault record: where a failing kernel says which check failed, and what the host makes of it once the context is lost.
+//! The fault record: where a failing kernel says which check failed, and what the host makes of it
+//! once the context is lost.
 //!
-//! A trap ends the whole context and the driver tells only that something failed. The record stands in pinned host memory,
-//! which outlives the context: a failing check claims it, stores the values below with system scope, and traps.
+//! A trap ends the whole context and the driver tells only that something failed. The record stands
+//! in pinned host memory, which outlives the context: a failing check claims it, stores the values
+//! below with system scope, and traps.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -11,8 +13,9 @@ use super::error::CallError;
 
 /// The record as kernels write it. Its layout is part of the interface with generated code.
 ///
-/// Kernel and site are elected and stored by one 64-bit compare-and-swap: threads that lose it trap at once, and may so end
-/// the context before the winner has stored the rest. Then kernel and site are known, and the details are not.
+/// Kernel and site are elected and stored by one 64-bit compare-and-swap: threads that lose it trap
+/// at once, and may so end the context before the winner has stored the rest. Then kernel and site
+/// are known, and the details are not.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct FaultRecord {
@@ -57,7 +60,8 @@ impl FaultRecord {
         Some(FaultSite { kernel, site: claim as u32, details })
     }
 
-    /// Writes a record as a kernel does; the first writer wins. For code that plays the device (an emulated launch, a test).
+    /// Writes a record as a kernel does; the first writer wins. For code that plays the device (an
+    /// emulated launch, a test).
     pub fn write(&self, fault: FaultSite) {
         let claim = (u64::from(fault.kernel) + 1) << 32 | u64::from(fault.site);
         if self.claim.compare_exchange(0, claim, Ordering::Relaxed, Ordering::Relaxed).is_err() {
@@ -72,18 +76,21 @@ impl FaultRecord {
     }
 }
 
-/// Turns the numbers of a fault into words ("kernel `gemm`, src/k.rs:12: index out of range"), where it knows them.
+/// Turns the numbers of a fault into words ("kernel `gemm`, src/k.rs:12: index out of range"),
+/// where it knows them.
 pub type FaultNamer = fn(&FaultSite) -> Option<String>;
 
 static NAMER: OnceLock<FaultNamer> = OnceLock::new();
 
-/// Sets who knows the names of kernels and checks: the loader that numbered them. The first call of the process counts.
+/// Sets who knows the names of kernels and checks: the loader that numbered them. The first call of
+/// the process counts.
 pub fn name_faults_with(namer: FaultNamer) {
     // A second loader in one process would have to share the first one's numbers anyway.
     let _ = NAMER.set(namer);
 }
 
-/// Why a device's context is lost: what the driver said first, and the check that failed if one told.
+/// Why a device's context is lost: what the driver said first, and the check that failed if one
+/// told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The device's ordinal.

@@ -20,8 +20,9 @@ pub struct LaunchConfig {
     pub cluster: [u32; 3],
     /// Whether the kernel may start before the previous one in the stream has ended.
     ///
-    /// Right only if this kernel waits for its predecessor itself (`griddepcontrol.wait`), and if the work enqueued just before it is a kernel
-    /// that does so too: the wait reaches back one kernel. A driver that can't do it runs the kernels one after the other.
+    /// Right only if this kernel waits for its predecessor itself (`griddepcontrol.wait`), and if
+    /// the work enqueued just before it is a kernel that does so too: the wait reaches back one
+    /// kernel. A driver that can't do it runs the kernels one after the other.
     pub programmatic: bool,
 }
 
@@ -33,14 +34,18 @@ impl LaunchConfig {
 }
 
 impl Stream {
-    /// Enqueues `function` with `params`: the kernel's parameters, packed as it declares them (each at its own alignment).
+    /// Enqueues `function` with `params`: the kernel's parameters, packed as it declares them (each
+    /// at its own alignment).
     ///
     /// # Errors
-    /// What the driver answers; [`DriverError::Unsupported`] for a cluster where the driver is older than CUDA 11.8.
+    /// What the driver answers; [`DriverError::Unsupported`] for a cluster where the driver is
+    /// older than CUDA 11.8.
     ///
     /// # Safety
-    /// `function` must be a kernel loaded in the stream's context (see [`Function::raw`](super::Function::raw)) and `params` what it takes; all memory that it touches must live, and not be used in conflict, until it is done;
-    /// `config.programmatic` must be right.
+    /// `function` must be a kernel loaded in the stream's context (see
+    /// [`Function::raw`](super::Function::raw)) and `params` what it takes; all memory that it
+    /// touches must live, and not be used in conflict, until it is done; `config.programmatic` must
+    /// be right.
     #[inline]
     pub unsafe fn launch(
         &self,
@@ -61,7 +66,8 @@ impl Stream {
         let extra = if params.is_empty() { ptr::null_mut() } else { extra.as_mut_ptr() };
         let clustered = config.cluster != [1, 1, 1];
         if config.programmatic || clustered {
-            // SAFETY: as this function's contract says; `extra` and what it points at live across the call.
+            // SAFETY: as this function's contract says; `extra` and what it points at live across
+            // the call.
             if let Some(launched) = unsafe { self.launch_with_attributes(function, config, extra) }
             {
                 return launched;

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use super::error::{CudaVersion, DriverError};
 use super::sys::{CUresult, Table};
 
-/// Where the driver's library is looked for: first by the system's own rules, then where systems put it that have others
-/// (WSL, NixOS, container runtimes).
+/// Where the driver's library is looked for: first by the system's own rules, then where systems
+/// put it that have others (WSL, NixOS, container runtimes).
 #[cfg(windows)]
 const LIBRARIES: &[&str] = &["nvcuda.dll"];
 #[cfg(not(windows))]
@@ -38,10 +38,12 @@ impl fmt::Debug for Driver {
 }
 
 impl Driver {
-    /// The machine's driver, opened and initialised by the first call; later calls give the same answer at the cost of a load.
+    /// The machine's driver, opened and initialised by the first call; later calls give the same
+    /// answer at the cost of a load.
     ///
     /// # Errors
-    /// [`DriverError::is_absent`] tells "no driver or no device" from a driver that is there and fails.
+    /// [`DriverError::is_absent`] tells "no driver or no device" from a driver that is there and
+    /// fails.
     pub fn get() -> Result<Self, DriverError> {
         static DRIVER: OnceLock<Result<Driver, DriverError>> = OnceLock::new();
         DRIVER.get_or_init(Self::open).clone()
@@ -49,10 +51,12 @@ impl Driver {
 
     fn open() -> Result<Self, DriverError> {
         let library = open_library()?;
-        // SAFETY: the library is the CUDA driver, whose functions have these names and signatures; it is never unloaded.
+        // SAFETY: the library is the CUDA driver, whose functions have these names and signatures;
+        // it is never unloaded.
         let table = unsafe { Table::resolve(|name| find_symbol(&library, name)) }
             .map_err(|symbol| DriverError::TooOld { symbol })?;
-        // The driver keeps threads and exit handlers of its own: it must stay loaded for the life of the process.
+        // The driver keeps threads and exit handlers of its own: it must stay loaded for the life
+        // of the process.
         let _ = LIBRARY.set(library);
         let driver = Self::from_table(Box::leak(Box::new(table)));
         driver.init()?;
@@ -74,9 +78,11 @@ impl Driver {
         DriverError::Call(self.error(call, code))
     }
 
-    /// The address of a function of the installed library that [`Table`] doesn't have; `None` without a library or such a function.
+    /// The address of a function of the installed library that [`Table`] doesn't have; `None`
+    /// without a library or such a function.
     pub fn symbol(name: &str) -> Option<NonNull<c_void>> {
-        // What matters is that it was tried; a library whose initialisation failed still has its functions.
+        // What matters is that it was tried; a library whose initialisation failed still has its
+        // functions.
         let _ = Self::get();
         NonNull::new(find_symbol(LIBRARY.get()?, name))
     }
@@ -96,7 +102,8 @@ fn open_library() -> Result<libloading::Library, DriverError> {
         // SAFETY: loading the NVIDIA driver runs its initialisers, which have no preconditions.
         match unsafe { libloading::Library::new(name) } {
             Ok(library) => return Ok(library),
-            // The first name is the one that an installed driver has: its answer is the one worth reading.
+            // The first name is the one that an installed driver has: its answer is the one worth
+            // reading.
             Err(error) if reason.is_empty() => reason = details(&error),
             Err(_) => {}
         }
@@ -122,7 +129,8 @@ fn find_symbol(library: &libloading::Library, name: &str) -> *mut c_void {
 mod tests {
     use super::*;
 
-    /// On a machine without a driver the error is "absent"; with one, the driver opens. Neither may panic, and both are repeatable.
+    /// On a machine without a driver the error is "absent"; with one, the driver opens. Neither may
+    /// panic, and both are repeatable.
     #[test]
     fn opening_is_an_answer_and_not_a_crash() {
         match (Driver::get(), Driver::get()) {

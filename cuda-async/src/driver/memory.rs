@@ -1,4 +1,5 @@
-//! Device memory from the context's pool, and the transfers that move bytes. Everything here is enqueued; nothing waits.
+//! Device memory from the context's pool, and the transfers that move bytes. Everything here is
+//! enqueued; nothing waits.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -8,7 +9,8 @@ use super::error::DriverError;
 use super::stream::Stream;
 use super::sys::CUdeviceptr;
 
-/// A block of device memory. Ordered by streams: it may be used on the stream it was allocated on, and on others after waiting for it.
+/// A block of device memory. Ordered by streams: it may be used on the stream it was allocated on,
+/// and on others after waiting for it.
 #[derive(Debug)]
 pub struct DeviceMemory {
     context: Context,
@@ -20,7 +22,8 @@ impl DeviceMemory {
     /// Allocates `bytes` in the order of `stream`. Zero bytes take no memory and have address 0.
     ///
     /// # Errors
-    /// [`DriverError::OutOfMemory`] with the bytes asked for, used and there; otherwise what the driver answers.
+    /// [`DriverError::OutOfMemory`] with the bytes asked for, used and there; otherwise what the
+    /// driver answers.
     pub fn allocate(stream: &Stream, bytes: usize) -> Result<Self, DriverError> {
         let context = stream.context();
         context.bind()?;
@@ -33,7 +36,8 @@ impl DeviceMemory {
         Ok(Self { context, address, bytes })
     }
 
-    /// Takes over a block that somebody else allocated with `cuMemAlloc` or a stream-ordered variant.
+    /// Takes over a block that somebody else allocated with `cuMemAlloc` or a stream-ordered
+    /// variant.
     ///
     /// # Safety
     /// `address` must be such a block of `context`, of that size, that nobody else frees.
@@ -70,7 +74,8 @@ impl DeviceMemory {
     /// Frees the block in the order of `stream`: after all work enqueued there so far.
     ///
     /// # Errors
-    /// What the driver answers; the block is then given up (a lost context frees it with everything else).
+    /// What the driver answers; the block is then given up (a lost context frees it with everything
+    /// else).
     pub fn free(self, stream: &Stream) -> Result<(), DriverError> {
         let this = ManuallyDrop::new(self);
         if this.address == 0 {
@@ -83,7 +88,8 @@ impl DeviceMemory {
 }
 
 impl Drop for DeviceMemory {
-    /// Frees the block for reuse at once: right only when all work on it is complete. [`free`](DeviceMemory::free) orders it after work.
+    /// Frees the block for reuse at once: right only when all work on it is complete.
+    /// [`free`](DeviceMemory::free) orders it after work.
     fn drop(&mut self) {
         if self.address == 0 || self.context.bind().is_err() {
             return;
@@ -101,7 +107,8 @@ impl Stream {
     /// What the driver answers.
     ///
     /// # Safety
-    /// Both ranges must be valid until the copy is done. From pageable memory the call may block, and has read `from` when it returns.
+    /// Both ranges must be valid until the copy is done. From pageable memory the call may block,
+    /// and has read `from` when it returns.
     pub unsafe fn copy_to_device(
         &self,
         to: CUdeviceptr,
@@ -152,8 +159,8 @@ impl Stream {
         })
     }
 
-    /// Enqueues a copy of `bytes` bytes between devices. With [`Context::enable_peer`] it goes directly, otherwise the driver goes
-    /// through the host.
+    /// Enqueues a copy of `bytes` bytes between devices. With [`Context::enable_peer`] it goes
+    /// directly, otherwise the driver goes through the host.
     ///
     /// # Errors
     /// What the driver answers.

@@ -1,12 +1,15 @@
 //! The CUDA driver, in three floors.
 //!
-//! [`sys`] declares what we use of the driver's binary interface and resolves it by name from the installed library at first use;
-//! nothing is linked and nothing is needed to build. `result` has one thin function a call and turns codes into typed errors in the driver's own words.
-//! On top stand the owners: [`Context`], [`Stream`], [`Event`], [`Module`], [`Function`], [`DeviceMemory`], [`PinnedMemory`]. They know which
-//! context a handle belongs to, bind it on every entry from any thread, remember that a context is lost, and have destructors
-//! that neither wait nor panic.
+//! [`sys`] declares what we use of the driver's binary interface and resolves it by name from the
+//! installed library at first use; nothing is linked and nothing is needed to build. `result` has
+//! one thin function a call and turns codes into typed errors in the driver's own words. On top
+//! stand the owners: [`Context`], [`Stream`], [`Event`], [`Module`], [`Function`],
+//! [`DeviceMemory`], [`PinnedMemory`]. They know which context a handle belongs to, bind it on
+//! every entry from any thread, remember that a context is lost, and have destructors that neither
+//! wait nor panic.
 //!
-//! No scheduling, no tracking of who uses what, no futures: the CUDA device above builds those from this.
+//! No scheduling, no tracking of who uses what, no futures: the CUDA device above builds those from
+//! this.
 
 mod context;
 mod device;

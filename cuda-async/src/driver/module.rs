@@ -1,4 +1,5 @@
-//! Loaded code and its kernels. Loading compiles PTX in the driver (tens of milliseconds and more): not for a poll.
+//! Loaded code and its kernels. Loading compiles PTX in the driver (tens of milliseconds and more):
+//! not for a poll.
 
 use std::ffi::{CStr, CString, c_uint, c_void};
 use std::sync::Arc;
@@ -14,7 +15,8 @@ const LOG_BYTES: usize = 16 * 1024;
 
 /// Code loaded into a context. Kept alive by its [`Function`]s.
 ///
-/// Unloading waits for the device, so dropping a module only sets it aside: the next load in the same context unloads it.
+/// Unloading waits for the device, so dropping a module only sets it aside: the next load in the
+/// same context unloads it.
 #[derive(Debug)]
 pub struct Module {
     context: Context,
@@ -62,7 +64,8 @@ impl Module {
         let mut log = vec![0u8; LOG_BYTES];
         let mut options: [c_uint; 2] =
             [sys::CU_JIT_ERROR_LOG_BUFFER, sys::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-        // The driver takes a number in place of a pointer for the size, and leaves the size used there.
+        // The driver takes a number in place of a pointer for the size, and leaves the size used
+        // there.
         let mut values: [*mut c_void; 2] =
             [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(LOG_BYTES)];
         // SAFETY: the buffer is as long as said; the image is the caller's promise.
@@ -101,11 +104,12 @@ impl Module {
         self.raw
     }
 
-    /// The kernel `name`, ready to be launched with up to `max_dynamic_shared` bytes of dynamic shared memory.
+    /// The kernel `name`, ready to be launched with up to `max_dynamic_shared` bytes of dynamic
+    /// shared memory.
     ///
     /// # Errors
-    /// [`DriverError::Unsupported`] if the device has not that much shared memory; otherwise what the driver answers
-    /// (`CUDA_ERROR_NOT_FOUND` for a name that is not there).
+    /// [`DriverError::Unsupported`] if the device has not that much shared memory; otherwise what
+    /// the driver answers (`CUDA_ERROR_NOT_FOUND` for a name that is not there).
     pub fn function(
         self: &Arc<Self>,
         name: &str,
@@ -227,8 +231,8 @@ impl Function {
     }
 }
 
-/// Raises the dynamic shared memory that launches may ask for. One name has one handle in the driver, so another user of the kernel
-/// may have asked for more already.
+/// Raises the dynamic shared memory that launches may ask for. One name has one handle in the
+/// driver, so another user of the kernel may have asked for more already.
 ///
 /// # Safety
 /// `function` must be of a live module of the current context.

@@ -1,5 +1,6 @@
-//! Page-locked host memory that devices reach directly, pooled: allocating it costs the driver microseconds to milliseconds, and
-//! freeing it waits for the device. So a dropped block is set aside, and the next one of its size takes it.
+//! Page-locked host memory that devices reach directly, pooled: allocating it costs the driver
+//! microseconds to milliseconds, and freeing it waits for the device. So a dropped block is set
+//! aside, and the next one of its size takes it.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -72,7 +73,8 @@ impl PinnedMemory {
     /// A block of at least `bytes` bytes. Its contents are whatever was there.
     ///
     /// # Errors
-    /// What the driver answers (`CUDA_ERROR_OUT_OF_MEMORY` when the host can't lock that many pages).
+    /// What the driver answers (`CUDA_ERROR_OUT_OF_MEMORY` when the host can't lock that many
+    /// pages).
     pub fn allocate(context: Context, bytes: usize) -> Result<Self, DriverError> {
         context.bind()?;
         let capacity = capacity(bytes);
@@ -111,7 +113,8 @@ impl PinnedMemory {
     /// Takes a block back.
     ///
     /// # Safety
-    /// `host` must be from [`into_raw`](Self::into_raw) of a block allocated in `context` with `bytes` bytes, and not be taken back twice.
+    /// `host` must be from [`into_raw`](Self::into_raw) of a block allocated in `context` with
+    /// `bytes` bytes, and not be taken back twice.
     pub unsafe fn from_raw(context: Context, host: NonNull<c_void>, bytes: usize) -> Self {
         // A lost context has no answer, and nobody who could use the address.
         let device = context.bind().ok().and_then(|()| {
@@ -145,7 +148,8 @@ impl PinnedMemory {
     /// Its bytes.
     ///
     /// # Safety
-    /// No device work may write the block while the slice is used, and its bytes must have been written once.
+    /// No device work may write the block while the slice is used, and its bytes must have been
+    /// written once.
     pub unsafe fn as_slice(&self) -> &[u8] {
         // SAFETY: a live block of at least that size; this function's contract.
         unsafe { std::slice::from_raw_parts(self.block.host.as_ptr().cast(), self.bytes) }

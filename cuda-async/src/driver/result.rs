@@ -1,7 +1,8 @@
-//! The middle floor: one thin function a driver call, code in, typed error out, the driver's own name and text in the error.
+//! The middle floor: one thin function a driver call, code in, typed error out, the driver's own
+//! name and text in the error.
 //!
-//! Handles are raw here and nothing is owned, so nearly everything is `unsafe`: the handles must be live and of the context
-//! that the call belongs to. No policy, no retry, no state.
+//! Handles are raw here and nothing is owned, so nearly everything is `unsafe`: the handles must be
+//! live and of the context that the call belongs to. No policy, no retry, no state.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -16,13 +17,15 @@ pub(crate) type Answer<T> = Result<T, CallError>;
 /// `call!(driver.cuName(args))`: calls through the table and turns the code into an [`Answer`].
 macro_rules! call {
     ($driver:ident.$name:ident($($arg:expr),* $(,)?)) => {{
-        // SAFETY: out-pointers are locals that live across the call; handles and addresses are the caller's promise.
+        // SAFETY: out-pointers are locals that live across the call; handles and addresses are the
+        // caller's promise.
         let code = unsafe { ($driver.table().$name)($($arg),*) };
         if code == CUDA_SUCCESS { Ok(()) } else { Err($driver.error(stringify!($name), code)) }
     }};
 }
 
-/// `ready!(driver.cuName(args))`: a query whose "not ready" is an answer, not an error (and costs no error text).
+/// `ready!(driver.cuName(args))`: a query whose "not ready" is an answer, not an error (and costs
+/// no error text).
 macro_rules! ready {
     ($driver:ident.$name:ident($($arg:expr),* $(,)?)) => {{
         // SAFETY: the handle is the caller's promise.
@@ -34,7 +37,8 @@ macro_rules! ready {
     }};
 }
 
-/// `get!(driver.cuName(_, args): initial)`: a call whose first argument is an out-pointer; answers the value written there.
+/// `get!(driver.cuName(_, args): initial)`: a call whose first argument is an out-pointer; answers
+/// the value written there.
 macro_rules! get {
     ($driver:ident.$name:ident(_ $(, $arg:expr)* $(,)?): $initial:expr) => {{
         let mut value = $initial;
@@ -49,7 +53,8 @@ impl Driver {
         type Describe = unsafe extern "system" fn(CUresult, *mut *const c_char) -> CUresult;
         let describe = |function: Describe, fallback: &'static str| -> &'static str {
             let mut text = ptr::null();
-            // SAFETY: the driver writes a pointer to a constant string of the library, which is never unloaded, or null.
+            // SAFETY: the driver writes a pointer to a constant string of the library, which is
+            // never unloaded, or null.
             unsafe {
                 if function(code, &raw mut text) == CUDA_SUCCESS && !text.is_null() {
                     CStr::from_ptr::<'static>(text).to_str().unwrap_or(fallback)
@@ -213,7 +218,8 @@ impl Driver {
         extra: *mut *mut c_void,
     ) -> Option<Answer<()>> {
         let launch = self.table().cuLaunchKernelEx?;
-        // SAFETY: the config and its attributes live across the call; the handles are the caller's promise.
+        // SAFETY: the config and its attributes live across the call; the handles are the caller's
+        // promise.
         let code = unsafe { launch(config, function, ptr::null_mut(), extra) };
         Some(if code == CUDA_SUCCESS { Ok(()) } else { Err(self.error("cuLaunchKernelEx", code)) })
     }
@@ -260,7 +266,8 @@ impl Driver {
         value: u64,
     ) -> Option<Answer<()>> {
         let write = self.table().cuStreamWriteValue64?;
-        // The default flag keeps the memory barrier before the write: without it work before it need not be visible.
+        // The default flag keeps the memory barrier before the write: without it work before it
+        // need not be visible.
         // SAFETY: stream and address are the caller's promise.
         let code = unsafe { write(stream, address, value, CU_STREAM_WRITE_VALUE_DEFAULT) };
         Some(if code == CUDA_SUCCESS {
@@ -270,7 +277,8 @@ impl Driver {
         })
     }
 
-    /// The stream waits until the word at `address` is at least `value`; `None` where the driver has no 64-bit stream waits.
+    /// The stream waits until the word at `address` is at least `value`; `None` where the driver
+    /// has no 64-bit stream waits.
     #[inline]
     pub(crate) unsafe fn stream_wait_value(
         self,

@@ -1,4 +1,5 @@
-//! Streams and events that we own. Their destructors return at once: the driver frees the objects when their work is done.
+//! Streams and events that we own. Their destructors return at once: the driver frees the objects
+//! when their work is done.
 
 use super::context::Context;
 use super::error::DriverError;
@@ -13,7 +14,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A new stream that does not synchronise with the legacy default stream. Lower `priority` runs earlier; 0 is the default.
+    /// A new stream that does not synchronise with the legacy default stream. Lower `priority` runs
+    /// earlier; 0 is the default.
     ///
     /// # Errors
     /// What the driver answers.
@@ -73,7 +75,8 @@ impl Stream {
         self.context.check(unsafe { self.context.driver().stream_synchronize(self.raw) })
     }
 
-    /// Whether the stream is being captured into a graph, when queries and waits are not allowed on it.
+    /// Whether the stream is being captured into a graph, when queries and waits are not allowed on
+    /// it.
     ///
     /// # Errors
     /// What the driver answers.
@@ -119,7 +122,8 @@ impl Stream {
     /// What the driver answers.
     ///
     /// # Safety
-    /// As [`write_value`](Self::write_value); and the write that ends the wait must be enqueued already, or the stream may hang.
+    /// As [`write_value`](Self::write_value); and the write that ends the wait must be enqueued
+    /// already, or the stream may hang.
     pub unsafe fn wait_value(&self, address: CUdeviceptr, value: u64) -> Result<bool, DriverError> {
         self.context.bind()?;
         // SAFETY: the stream is live; the address is the caller's promise.
@@ -131,7 +135,8 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.owned && self.context.bind().is_ok() {
-            // SAFETY: ours, and not used after this. Work still in it completes: the call does not wait. An error has no reader.
+            // SAFETY: ours, and not used after this. Work still in it completes: the call does not
+            // wait. An error has no reader.
             let _ = unsafe { self.context.driver().stream_destroy(self.raw) };
         }
     }
@@ -182,7 +187,8 @@ impl Event {
         self.context.check(unsafe { self.context.driver().event_record(self.raw, stream.raw) })
     }
 
-    /// Whether the work that it was recorded after is complete (also if it was never recorded). Never blocks.
+    /// Whether the work that it was recorded after is complete (also if it was never recorded).
+    /// Never blocks.
     ///
     /// # Errors
     /// [`DriverError::Fault`] once the context is lost; otherwise what the driver answers.
@@ -202,7 +208,8 @@ impl Event {
         self.context.check(unsafe { self.context.driver().event_synchronize(self.raw) })
     }
 
-    /// Microseconds of device time from `start` to this event; both must keep the time and be complete.
+    /// Microseconds of device time from `start` to this event; both must keep the time and be
+    /// complete.
     ///
     /// # Errors
     /// What the driver answers.
@@ -219,7 +226,8 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if self.context.bind().is_ok() {
-            // SAFETY: ours, and not used after this; a pending event is freed by the driver when it is reached.
+            // SAFETY: ours, and not used after this; a pending event is freed by the driver when it
+            // is reached.
             let _ = unsafe { self.context.driver().event_destroy(self.raw) };
         }
     }

@@ -1,5 +1,5 @@
-//! Descriptors of tiled tensors for the bulk tensor copy engine (sm_90 and up). Encoding one takes 0.1 us and no device work, so
-//! it can be done at every launch.
+//! Descriptors of tiled tensors for the bulk tensor copy engine (sm_90 and up). Encoding one takes
+//! 0.1 us and no device work, so it can be done at every launch.
 
 use super::error::DriverError;
 use super::load::Driver;
@@ -66,7 +66,8 @@ pub struct TensorMapSpec<'a> {
     pub swizzle: TensorMapSwizzle,
 }
 
-/// An encoded descriptor: 128 opaque bytes, passed to a kernel by value (`__grid_constant__`, aligned to 64).
+/// An encoded descriptor: 128 opaque bytes, passed to a kernel by value (`__grid_constant__`,
+/// aligned to 64).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TensorMap(CUtensorMap);
 
@@ -74,7 +75,8 @@ impl TensorMap {
     /// Encodes `spec`. Out-of-bounds elements are read as zero and not written.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for what the hardware can't describe; `CUDA_ERROR_NOT_SUPPORTED` by a driver older than CUDA 12.0.
+    /// `CUDA_ERROR_INVALID_VALUE` for what the hardware can't describe; `CUDA_ERROR_NOT_SUPPORTED`
+    /// by a driver older than CUDA 12.0.
     pub fn encode(driver: Driver, spec: &TensorMapSpec<'_>) -> Result<Self, DriverError> {
         let rank = spec.extents.len();
         let fits = (1..=TENSOR_MAP_MAX_RANK).contains(&rank)
@@ -103,7 +105,8 @@ impl Driver {
         };
         let mut map = CUtensorMap([0; 128]);
         let steps = [1u32; TENSOR_MAP_MAX_RANK];
-        // SAFETY: lists are as long as the rank says (strides one less); the address is encoded, not read.
+        // SAFETY: lists are as long as the rank says (strides one less); the address is encoded,
+        // not read.
         let code = unsafe {
             encode(
                 &raw mut map,

@@ -88,7 +88,8 @@ fn stream_writes_and_waits_order_streams() {
     let context = Fake::new().context;
     let (first, second) = (Stream::new(context, 0).unwrap(), Stream::new(context, 0).unwrap());
     let word = PinnedMemory::allocate(context, 8).unwrap();
-    // SAFETY: the word lives to the end of the test, and the write is enqueued before it is relied on.
+    // SAFETY: the word lives to the end of the test, and the write is enqueued before it is relied
+    // on.
     unsafe {
         word.host_address().cast::<u64>().write(0);
         assert!(first.write_value(word.device_address(), 3).unwrap());

@@ -1,4 +1,5 @@
-//! A kernel that traps: everything that waits learns of it soon. It loses the device for the whole process, so it runs in a child.
+//! A kernel that traps: everything that waits learns of it soon. It loses the device for the whole
+//! process, so it runs in a child.
 
 use std::process::{Command, Stdio};
 use std::task::{Context as TaskContext, Wake, Waker};
@@ -62,7 +63,8 @@ fn child() {
     let trap_stream = device.new_stream().unwrap();
     let waker = Waker::from(std::sync::Arc::new(Nothing));
     let mut task = TaskContext::from_waker(&waker);
-    // Kernels that run for ten seconds: a trap ends them. Few streams, so that the failing kernel has a hardware queue to itself.
+    // Kernels that run for ten seconds: a trap ends them. Few streams, so that the failing kernel
+    // has a hardware queue to itself.
     let others: Vec<Stream> = (0..3).map(|_| device.new_stream().unwrap()).collect();
     let mut parked: Vec<_> = (0..10)
         .map(|i| {

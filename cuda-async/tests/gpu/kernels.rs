@@ -93,7 +93,8 @@ TRAP:
 }
 ";
 
-/// For programmatic dependent launch: adds what the previous kernel left in `from` to what is in `to`, plus one.
+/// For programmatic dependent launch: adds what the previous kernel left in `from` to what is in
+/// `to`, plus one.
 pub(crate) const HOPPER: &str = "\
 .version 7.8
 .target sm_90

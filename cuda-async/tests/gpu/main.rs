@@ -1,6 +1,7 @@
 //! The runtime and the driver's owners on a real GPU. Without one each test says so and passes.
 //!
-//! The binary is self-contained: it runs wherever the NVIDIA driver is, with nothing else installed.
+//! The binary is self-contained: it runs wherever the NVIDIA driver is, with nothing else
+//! installed.
 
 mod allocations;
 mod fault;

@@ -7,8 +7,8 @@ use cuda_async::backend::RawFunction;
 use cuda_async::driver::sys::CUfunction;
 use cuda_async::driver::{Context, DriverError, Function, Module};
 
-/// `step` adds one to the word at `data`, so that a chain of launches can be counted; its other parameters are there to be passed.
-/// `spin` occupies the GPU for a number of nanoseconds.
+/// `step` adds one to the word at `data`, so that a chain of launches can be counted; its other
+/// parameters are there to be passed. `spin` occupies the GPU for a number of nanoseconds.
 const PLAIN: &str = "\
 .version 7.0
 .target sm_80
@@ -46,7 +46,8 @@ AGAIN:
 }
 ";
 
-/// `step` for programmatic dependent launch: it waits for its predecessor, then lets its successor start.
+/// `step` for programmatic dependent launch: it waits for its predecessor, then lets its successor
+/// start.
 const DEPENDENT: &str = "\
 .version 7.8
 .target sm_90

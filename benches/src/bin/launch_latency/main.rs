@@ -1,8 +1,9 @@
 //! What a launch costs beside the raw driver, both measured in the same run and in turns.
 //!
-//! Sections: host time of a launch; host time of making one stream wait for another; from a launch to its known
-//! completion; waking a parked program; GPU time of chained small kernels. Prints a table, then one JSON line a row.
-//! Needs a GPU and its driver, nothing else: the kernels are in the binary.
+//! Sections: host time of a launch; host time of making one stream wait for another; from a launch
+//! to its known completion; waking a parked program; GPU time of chained small kernels. Prints a
+//! table, then one JSON line a row. Needs a GPU and its driver, nothing else: the kernels are in
+//! the binary.
 
 mod kernels;
 mod ours;

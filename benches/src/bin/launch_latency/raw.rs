@@ -58,7 +58,8 @@ pub(crate) fn packed_launch(
     programmatic: bool,
 ) -> Result<(), DriverError> {
     let config = LaunchConfig { programmatic, ..LaunchConfig::new([1; 3], [THREADS, 1, 1]) };
-    // SAFETY: the parameters of `step`, over a block that lives; programmatic launches are of the dependent kernel, after its like.
+    // SAFETY: the parameters of `step`, over a block that lives; programmatic launches are of the
+    // dependent kernel, after its like.
     unsafe { stream.launch(function, &config, &step_params(data)) }
 }
 
@@ -141,7 +142,8 @@ pub(crate) fn waits(context: Context, report: &mut Report) -> Result<(), Failure
     if context.properties().stream_memory_operations {
         cases.push(Case::new("write a word from a stream, make another wait for it", || {
             number += 1;
-            // SAFETY: the word lives to the end of the section; the write is enqueued before the wait.
+            // SAFETY: the word lives to the end of the section; the write is enqueued before the
+            // wait.
             unsafe {
                 first.write_value(address, number)?;
                 second.wait_value(address, number)?;

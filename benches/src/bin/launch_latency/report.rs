@@ -91,8 +91,9 @@ impl<'a, E> Case<'a, E> {
     }
 }
 
-/// Times `cases` in turns, so that a drift of the machine meets all of them alike: `samples` rounds, in each of which a case is called
-/// `calls` times, after which `settle` runs outside the time. Answers the microseconds of one call, a list a case.
+/// Times `cases` in turns, so that a drift of the machine meets all of them alike: `samples`
+/// rounds, in each of which a case is called `calls` times, after which `settle` runs outside the
+/// time. Answers the microseconds of one call, a list a case.
 pub(crate) fn in_turns<E>(
     samples: usize,
     calls: usize,

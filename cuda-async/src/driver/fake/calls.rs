@@ -1,7 +1,7 @@
 //! The fake driver's functions, with the signatures of the real ones.
 //!
-//! Safety of the raw pointers here is the table's: callers are our own floors under test, which pass live out-pointers and
-//! handles that this file made.
+//! Safety of the raw pointers here is the table's: callers are our own floors under test, which
+//! pass live out-pointers and handles that this file made.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -30,7 +30,8 @@ fn leak<T>(value: T) -> *mut c_void {
     std::ptr::from_mut(Box::leak(Box::new(value))).cast()
 }
 
-/// Handles are never freed, so a use after destruction is seen as a use, not as undefined behaviour.
+/// Handles are never freed, so a use after destruction is seen as a use, not as undefined
+/// behaviour.
 fn handle<T>(raw: *mut c_void) -> &'static T {
     // SAFETY: made by `leak` for this type.
     unsafe { &*raw.cast::<T>() }
@@ -60,7 +61,8 @@ fn ordinal(device: CUdevice) -> Result<usize, CUresult> {
     usize::try_from(device).ok().filter(|&device| device < DEVICES).ok_or(CUDA_ERROR_INVALID_DEVICE)
 }
 
-/// `fake!(fn name(args) { body })`: a function of the table whose body answers `Result<(), CUresult>`.
+/// `fake!(fn name(args) { body })`: a function of the table whose body answers `Result<(),
+/// CUresult>`.
 macro_rules! fake {
     ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
         #[allow(

@@ -32,7 +32,8 @@ pub(super) struct FakeDevice {
 struct State {
     /// Live blocks: address and size.
     blocks: BTreeMap<u64, usize>,
-    /// Blocks freed in stream order; their memory stays, so that a use after free is seen and not undefined.
+    /// Blocks freed in stream order; their memory stays, so that a use after free is seen and not
+    /// undefined.
     host_blocks: usize,
     used: usize,
     modules: usize,
@@ -61,7 +62,8 @@ impl FakeDevice {
 
     /// The device that a context handle stands for.
     pub(super) fn of(context: CUcontext) -> Option<&'static Self> {
-        // SAFETY: the fake's context handles are null or addresses of its devices, which live for ever.
+        // SAFETY: the fake's context handles are null or addresses of its devices, which live for
+        // ever.
         unsafe { context.0.cast::<Self>().as_ref() }
     }
 

@@ -1,9 +1,11 @@
-//! A CUDA driver that runs in the test process: a table of functions with the driver's semantics and no GPU behind it.
+//! A CUDA driver that runs in the test process: a table of functions with the driver's semantics
+//! and no GPU behind it.
 //!
-//! Streams are threads that run their queues in order; events, stream writes and waits, pools and peer copies work; a trapping
-//! kernel loses the context as the real driver does it (every stream stops, every call answers the same code). It is stricter
-//! than the driver: a call with the wrong context current fails, and work that touches freed memory loses the context. Any call can be made to
-//! fail. Tests take a device each, so they run side by side.
+//! Streams are threads that run their queues in order; events, stream writes and waits, pools and
+//! peer copies work; a trapping kernel loses the context as the real driver does it (every stream
+//! stops, every call answers the same code). It is stricter than the driver: a call with the wrong
+//! context current fails, and work that touches freed memory loses the context. Any call can be
+//! made to fail. Tests take a device each, so they run side by side.
 //!
 //! For tests of this crate only; never compiled otherwise.
 

@@ -1,7 +1,9 @@
-//! The lowest floor: the driver's functions as a table of pointers, resolved by name when the library is first used.
+//! The lowest floor: the driver's functions as a table of pointers, resolved by name when the
+//! library is first used.
 //!
-//! Nothing is linked: a program starts, and its tests run, where no driver is installed. Only functions that we call stand
-//! here, under the symbol names that the header's macros choose (`_v2`). Errors are codes; the floor above gives them names.
+//! Nothing is linked: a program starts, and its tests run, where no driver is installed. Only
+//! functions that we call stand here, under the symbol names that the header's macros choose
+//! (`_v2`). Errors are codes; the floor above gives them names.
 #![allow(
     non_snake_case,
     missing_docs,
@@ -20,7 +22,8 @@ macro_rules! driver_table {
         required { $(fn $name:ident = $symbol:literal ($($arg:ident: $ty:ty),* $(,)?);)* }
         optional { $(fn $opt:ident = $opt_symbol:literal ($($opt_arg:ident: $opt_ty:ty),* $(,)?);)* }
     ) => {
-        /// The driver's entry points. Required ones exist since CUDA 11.2; optional ones came later and are `None` in an older driver.
+        /// The driver's entry points. Required ones exist since CUDA 11.2; optional ones came later
+        /// and are `None` in an older driver.
         #[derive(Clone, Copy)]
         pub struct Table {
             $(pub $name: unsafe extern "system" fn($($arg: $ty),*) -> CUresult,)*
@@ -28,11 +31,12 @@ macro_rules! driver_table {
         }
 
         impl Table {
-            /// Resolves every symbol through `symbol`, which answers null for one that the library lacks.
-            /// The error names the first required symbol that is missing.
+            /// Resolves every symbol through `symbol`, which answers null for one that the library
+            /// lacks. The error names the first required symbol that is missing.
             ///
             /// # Safety
-            /// `symbol` must answer addresses of the driver's functions of those names, valid for the life of the process.
+            /// `symbol` must answer addresses of the driver's functions of those names, valid for
+            /// the life of the process.
             pub unsafe fn resolve(mut symbol: impl FnMut(&'static str) -> *mut c_void) -> Result<Self, &'static str> {
                 Ok(Self {
                     $($name: {
@@ -40,7 +44,8 @@ macro_rules! driver_table {
                         if address.is_null() {
                             return Err($symbol);
                         }
-                        // SAFETY: non-null, and by this function's contract the function of that name, whose signature this is.
+                        // SAFETY: non-null, and by this function's contract the function of that
+                        // name, whose signature this is.
                         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "system" fn($($ty),*) -> CUresult>(address) }
                     },)*
                     $($opt: {

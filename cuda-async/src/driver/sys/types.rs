@@ -1,7 +1,8 @@
 //! Handles, constants and structures of the CUDA driver's binary interface, as far as we call it.
 //!
-//! Names are the driver's own, so that its reference manual applies. Enumerations are plain integers: the driver may
-//! answer with a value that is newer than this file. Layouts are checked by the tests at the end. No function is called here.
+//! Names are the driver's own, so that its reference manual applies. Enumerations are plain
+//! integers: the driver may answer with a value that is newer than this file. Layouts are checked
+//! by the tests at the end. No function is called here.
 #![allow(
     non_camel_case_types,
     missing_docs,
@@ -29,7 +30,8 @@ macro_rules! handles {
             pub const NULL: Self = Self(std::ptr::null_mut());
         }
 
-        // SAFETY: the driver's handles may be used from any thread; the value itself is an opaque number to us.
+        // SAFETY: the driver's handles may be used from any thread; the value itself is an opaque
+        // number to us.
         unsafe impl Send for $name {}
         // SAFETY: as above: nothing behind the pointer is read or written on our side.
         unsafe impl Sync for $name {}
@@ -154,7 +156,8 @@ pub const CU_LAUNCH_PARAM_BUFFER_POINTER: *mut c_void = std::ptr::without_proven
 /// In `extra`: the next entry points at the parameters' size (`size_t`).
 pub const CU_LAUNCH_PARAM_BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
 
-/// The value of a launch attribute: a union of 64 bytes, kept as words because we fill two of its members only.
+/// The value of a launch attribute: a union of 64 bytes, kept as words because we fill two of its
+/// members only.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CUlaunchAttributeValue(pub [u64; 8]);
@@ -236,7 +239,8 @@ mod tests {
     use super::*;
     use std::mem::{align_of, offset_of, size_of};
 
-    /// Sizes and offsets that a C compiler reports for the driver's header, releases 12.9 and 13.x, on 64-bit targets.
+    /// Sizes and offsets that a C compiler reports for the driver's header, releases 12.9 and 13.x,
+    /// on 64-bit targets.
     #[test]
     fn layouts_are_the_drivers() {
         assert_eq!((size_of::<CUlaunchConfig>(), align_of::<CUlaunchConfig>()), (56, 8));
