@@ -378,16 +378,27 @@ pub enum LoopKind {
     /// `while`.
     While(Expr),
     /// `for PATTERN in lower..upper`.
-    For {
-        /// What it binds.
-        pattern: Pattern,
-        /// The first value.
-        lower: Expr,
-        /// The first value not reached.
-        upper: Expr,
-        /// `.step_by(..)`.
-        step: Option<Expr>,
-        /// `.rev()`.
-        reversed: bool,
-    },
+    For(Box<Range>),
+}
+
+/// What a `for` runs over.
+#[derive(Debug)]
+pub struct Range {
+    /// What it binds.
+    pub pattern: Pattern,
+    /// The first value.
+    pub lower: Expr,
+    /// The first value not reached.
+    pub upper: Expr,
+    /// `.step_by(..)`.
+    pub step: Option<Expr>,
+    /// `.rev()`.
+    pub reversed: bool,
+}
+
+impl Range {
+    /// What is evaluated before the loop.
+    pub fn bounds(&self) -> impl Iterator<Item = &Expr> {
+        [&self.lower, &self.upper].into_iter().chain(&self.step)
+    }
 }

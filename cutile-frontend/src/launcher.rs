@@ -29,7 +29,8 @@ fn binds(shape: &ShapeSpec, g: &Generic) -> bool {
     match (shape, g.kind) {
         (ShapeSpec::Name(name), _) => *name == g.name,
         (ShapeSpec::List(list, _), GenericKind::Array(rank)) => {
-            list.len() == rank as usize && list.iter().enumerate().all(|(axis, e)| is_element(e, &g.name, axis))
+            list.len() == rank as usize
+                && list.iter().enumerate().all(|(axis, e)| is_element(e, &g.name, axis))
         }
         (ShapeSpec::List(list, _), _) => list.iter().any(|e| is_name(e, &g.name)),
         (ShapeSpec::Error, _) => true,
@@ -42,7 +43,9 @@ fn is_name(e: &Expr, name: &Ident) -> bool {
 
 fn is_element(e: &Expr, name: &Ident, axis: usize) -> bool {
     match &e.kind {
-        ExprKind::Index(base, index) => is_name(base, name) && matches!(index.kind, ExprKind::Int(n, _) if n == axis as u128),
+        ExprKind::Index(base, index) => {
+            is_name(base, name) && matches!(index.kind, ExprKind::Int(n, _) if n == axis as u128)
+        }
         _ => false,
     }
 }
@@ -61,7 +64,10 @@ pub(crate) fn check(f: &Function, report: &mut Report) {
         report.error(f.name.span(), messages::entry_without_parameters(&f.name));
     }
     if let Some(p) = f.params.get(MAX_PARAMS) {
-        report.error(p.name.span(), messages::entry_parameter_count(&f.name, MAX_PARAMS, f.params.len()));
+        report.error(
+            p.name.span(),
+            messages::entry_parameter_count(&f.name, MAX_PARAMS, f.params.len()),
+        );
     }
     for p in &f.params {
         if !matches!(p.ty.kind, TypeKind::Tensor { .. } | TypeKind::Name(_) | TypeKind::Error) {

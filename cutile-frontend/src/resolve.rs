@@ -93,7 +93,9 @@ fn evaluate(e: &Expr, element: Element, consts: &HashMap<String, ConstInfo>) -> 
     let round = |x: f64| if element == Element::F32 { f64::from(x as f32) } else { x };
     match &e.kind {
         ExprKind::Int(n, _) => i64::try_from(*n).map_or(Unknown, Int),
-        ExprKind::Float(x, _) => Float(if element == Element::F32 { f64::from(x.single) } else { x.double }),
+        ExprKind::Float(x, _) => {
+            Float(if element == Element::F32 { f64::from(x.single) } else { x.double })
+        }
         ExprKind::Bool(b) => Bool(*b),
         ExprKind::Path(p) => match p.single() {
             Some(name) => consts.get(&name.to_string()).map_or(Unknown, |c| c.value.clone()),
@@ -148,7 +150,14 @@ pub fn associated_const(path: &syn::Path) -> Option<(Element, ConstValue)> {
             "FRAC_2_SQRT_PI" => std::f64::consts::FRAC_2_SQRT_PI,
             _ => return None,
         };
-        return Some((element, ConstValue::Float(if element == Element::F32 { f64::from(value as f32) } else { value })));
+        return Some((
+            element,
+            ConstValue::Float(if element == Element::F32 {
+                f64::from(value as f32)
+            } else {
+                value
+            }),
+        ));
     }
     let element = element_name(&ty.ident)?;
     let bits = element.bits() as u32;
@@ -163,7 +172,9 @@ pub fn associated_const(path: &syn::Path) -> Option<(Element, ConstValue)> {
         (Element::F64, "MAX") => ConstValue::Float(f64::MAX),
         (Element::F64, "MIN") => ConstValue::Float(f64::MIN),
         (Element::F64, "EPSILON") => ConstValue::Float(f64::EPSILON),
-        (e, "BITS") if e.is_integer() => return Some((Element::U32, ConstValue::Int(i64::from(bits)))),
+        (e, "BITS") if e.is_integer() => {
+            return Some((Element::U32, ConstValue::Int(i64::from(bits))));
+        }
         (e, "MAX") if e.is_integer() => match e.class() {
             cutile_ir::ElementClass::Signed => ConstValue::Int(i64::MAX >> (64 - bits)),
             _ if bits < 64 => ConstValue::Int((1 << bits) - 1),
@@ -215,7 +226,12 @@ pub struct FunctionNames<'n, 'm> {
 
 impl<'n, 'm> FunctionNames<'n, 'm> {
     /// The names that `function` sees; `externs` and `imports` are those of the IR module so far.
-    pub fn new(names: &'n Names<'m>, function: &'m Function, externs: Vec<String>, imports: Vec<String>) -> Self {
+    pub fn new(
+        names: &'n Names<'m>,
+        function: &'m Function,
+        externs: Vec<String>,
+        imports: Vec<String>,
+    ) -> Self {
         let (mut types, mut consts) = (0, 0);
         let mut generics = HashMap::new();
         for g in &function.generics {
@@ -290,29 +306,42 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
                 None => Some(Dim::Extern(self.extern_const(path_text(&p.path)))),
             },
             ExprKind::Index(base, index) => {
-                let (ExprKind::Path(p), Dim::Const(axis)) = (&base.kind, self.dim(index)?) else { return None };
+                let (ExprKind::Path(p), Dim::Const(axis)) = (&base.kind, self.dim(index)?) else {
+                    return None;
+                };
                 self.array_element(p.single()?, usize::try_from(axis).ok()?)
             }
-            ExprKind::Binary(Operator::Binary(op), a, b) => Some(Dim::combine(dim_op(*op)?, self.dim(a)?, self.dim(b)?)),
-            ExprKind::Block(block) if block.statements.is_empty() => self.dim(block.value.as_ref()?),
+            ExprKind::Binary(Operator::Binary(op), a, b) => {
+                Some(Dim::combine(dim_op(*op)?, self.dim(a)?, self.dim(b)?))
+            }
+            ExprKind::Block(block) if block.statements.is_empty() => {
+                self.dim(block.value.as_ref()?)
+            }
             _ => None,
         }
     }
 
     fn named_dim(&mut self, name: &Ident) -> Option<Dim> {
         match self.generic(name) {
-            Some(GenericRef::Const(param, GenericKind::Int | GenericKind::Bool)) => return Some(Dim::Param { param, axis: None }),
+            Some(GenericRef::Const(param, GenericKind::Int | GenericKind::Bool)) => {
+                return Some(Dim::Param { param, axis: None });
+            }
             Some(_) => return None,
             None => {}
         }
         if let Some(c) = self.names.consts.get(&name.to_string()) {
             return match c.value {
                 ConstValue::Int(n) => Some(Dim::Const(n)),
-                ConstValue::Unknown if c.element.is_integer() => Some(Dim::Extern(self.extern_const(name.to_string()))),
+                ConstValue::Unknown if c.element.is_integer() => {
+                    Some(Dim::Extern(self.extern_const(name.to_string())))
+                }
                 _ => None,
             };
         }
-        self.names.imports.contains_key(&name.to_string()).then(|| Dim::Extern(self.extern_const(name.to_string())))
+        self.names
+            .imports
+            .contains_key(&name.to_string())
+            .then(|| Dim::Extern(self.extern_const(name.to_string())))
     }
 
     fn array_element(&mut self, name: &Ident, axis: usize) -> Option<Dim> {

@@ -25,7 +25,9 @@ fn one(f: &Function, s: &Specialization, report: &mut Report) {
             report.error(name.span(), messages::specialize_twice(name));
         }
         let fits = match (g.kind, value) {
-            (GenericKind::Element, Binding::Element(_)) | (GenericKind::Int, Binding::Int(_)) | (GenericKind::Bool, Binding::Bool(_)) => true,
+            (GenericKind::Element, Binding::Element(_))
+            | (GenericKind::Int, Binding::Int(_))
+            | (GenericKind::Bool, Binding::Bool(_)) => true,
             (GenericKind::Array(rank), Binding::Array(list)) => list.len() == rank as usize,
             _ => false,
         };
@@ -33,7 +35,8 @@ fn one(f: &Function, s: &Specialization, report: &mut Report) {
             report.error(name.span(), messages::specialize_kind(name, &kind_text(g.kind)));
         }
     }
-    let missing: Vec<String> = known.into_iter().filter(|k| !s.bindings.iter().any(|(n, _)| n == k)).collect();
+    let missing: Vec<String> =
+        known.into_iter().filter(|k| !s.bindings.iter().any(|(n, _)| n == k)).collect();
     if !missing.is_empty() {
         report.error(s.span, messages::specialize_missing(&f.name, &missing));
     }

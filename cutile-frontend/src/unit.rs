@@ -94,11 +94,22 @@ fn recursion(f: &Function, calls: &Calls<'_>, report: &mut Report) {
     }
 }
 
-fn unit(f: &Function, names: &Names<'_>, calls: &Calls<'_>, file: &str, report: &mut Report) -> Unit {
+fn unit(
+    f: &Function,
+    names: &Names<'_>,
+    calls: &Calls<'_>,
+    file: &str,
+    report: &mut Report,
+) -> Unit {
     let mut module = cutile_ir::Module { files: vec![file.to_string()], ..Default::default() };
     for path in reachable(&f.path, calls) {
         let Some(function) = names.functions.get(path.as_str()) else { continue };
-        let mut scope = FunctionNames::new(names, function, std::mem::take(&mut module.externs), std::mem::take(&mut module.imports));
+        let mut scope = FunctionNames::new(
+            names,
+            function,
+            std::mem::take(&mut module.externs),
+            std::mem::take(&mut module.imports),
+        );
         let typed = typing::check(&mut scope, &mut Report::default());
         module.externs = std::mem::take(&mut scope.externs);
         module.imports = std::mem::take(&mut scope.imports);

@@ -178,6 +178,16 @@ pub fn takes_axis(name: &str) -> bool {
     matches!(function(name), Some(Word::Reduce(_)))
 }
 
+/// How many generic parameters a function that is called with a turbofish has in the type-check copy.
+pub fn generic_parameters(name: &str) -> usize {
+    match name {
+        "zeros" | "ones" | "iota" | "full" | "constant" | "broadcast_scalar" | "convert"
+        | "convert_scalar" => 2,
+        "convert_tile" | "bitcast" => 3,
+        _ => 0,
+    }
+}
+
 /// A method of tensors.
 pub fn tensor_method(name: &str) -> Option<Word> {
     Some(match name {

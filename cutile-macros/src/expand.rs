@@ -91,7 +91,7 @@ fn function(
             #(#conditions)* #embedded
             #(#conditions)*
             #[doc = #doc]
-            #[allow(dead_code)]
+            #[allow(dead_code, unreachable_pub)]
             #vis mod #name {
                 #[doc(hidden)]
                 #inner_vis const IR: &[u8] = super::#unit;

@@ -26,26 +26,35 @@ struct Argument<'a> {
 /// The launcher of an entry.
 pub(crate) fn launcher(krate: &CratePath, item: &ItemFn, f: &Function) -> TokenStream {
     let free = free_parameters(f);
-    let elements: Vec<&Ident> = f.generics.iter().filter(|g| g.kind == GenericKind::Element).map(|g| &g.name).collect();
+    let elements: Vec<&Ident> =
+        f.generics.iter().filter(|g| g.kind == GenericKind::Element).map(|g| &g.name).collect();
     let docs: Vec<&Attribute> = item.attrs.iter().filter(|a| a.path().is_ident("doc")).collect();
-    let conditions: Vec<&Attribute> = item.attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
+    let conditions: Vec<&Attribute> =
+        item.attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
     let name = &f.name;
     let doc = format!("Launches the kernel `{name}`. The output is the tuple of the arguments.");
     let docs = if docs.is_empty() { quote!(#[doc = #doc]) } else { quote!(#(#docs)*) };
 
     let arguments: Vec<Argument<'_>> =
         f.params.iter().enumerate().map(|(i, p)| argument(krate, p, i, free.is_empty())).collect();
-    let mut with_free = arguments.iter().filter_map(|a| a.generic.as_ref()).map(|(t, bound)| quote!(#t: #bound)).collect::<Vec<_>>();
-    let mut generics: Vec<TokenStream> = elements.iter().map(|e| quote!(#e: #krate::launch::HostElement)).collect();
+    let mut with_free = arguments
+        .iter()
+        .filter_map(|a| a.generic.as_ref())
+        .map(|(t, bound)| quote!(#t: #bound))
+        .collect::<Vec<_>>();
+    let mut generics: Vec<TokenStream> =
+        elements.iter().map(|e| quote!(#e: #krate::launch::HostElement)).collect();
     generics.append(&mut with_free);
     generics.extend(free.iter().map(|g| const_generic(g)));
 
     let parameters = parameters(krate, &arguments);
     let names: Vec<&Ident> = arguments.iter().map(|a| a.name).collect();
     let types: Vec<&TokenStream> = arguments.iter().map(|a| &a.ty).collect();
-    let (result, launch) = if has_partition(f) { ("Launch", "launch") } else { ("GridLaunch", "launch_grid") };
+    let (result, launch) =
+        if has_partition(f) { ("Launch", "launch") } else { ("GridLaunch", "launch_grid") };
     let (result, launch) = (format_ident!("{result}"), format_ident!("{launch}"));
-    let dtypes: Vec<TokenStream> = elements.iter().map(|e| quote!(<#e as #krate::launch::HostElement>::DTYPE)).collect();
+    let dtypes: Vec<TokenStream> =
+        elements.iter().map(|e| quote!(<#e as #krate::launch::HostElement>::DTYPE)).collect();
     let consts = free.iter().map(|g| {
         let name = &g.name;
         quote!(#name as i64)
@@ -57,7 +66,7 @@ pub(crate) fn launcher(krate: &CratePath, item: &ItemFn, f: &Function) -> TokenS
     quote_spanned! {item.sig.span()=>
         #(#conditions)*
         #docs
-        #[allow(non_camel_case_types, clippy::too_many_arguments, clippy::type_complexity)]
+        #[allow(unreachable_pub, non_camel_case_types, clippy::too_many_arguments, clippy::type_complexity)]
         pub fn #name<#(#generics),*>(#(#parameters),*) -> impl #krate::launch::#result<Args = (#(#types,)*)> {
             #kernel
             #krate::launch::#launch(&KERNEL, [#(#dtypes),*], [#(#consts),*], #krate::launch::zip((#(#names,)*)))
@@ -116,7 +125,9 @@ fn argument<'a>(krate: &CratePath, p: &'a Param, position: usize, any_form: bool
 fn element_type(krate: &CratePath, kind: &TypeKind) -> TokenStream {
     let TypeKind::Name(name) = kind else { return quote!(()) };
     match element_name(name) {
-        Some(Element::F16 | Element::BF16 | Element::TF32 | Element::F8E4M3 | Element::F8E5M2) => quote!(#krate::core::#name),
+        Some(Element::F16 | Element::BF16 | Element::TF32 | Element::F8E4M3 | Element::F8E5M2) => {
+            quote!(#krate::core::#name)
+        }
         _ => quote!(#name),
     }
 }
@@ -145,13 +156,14 @@ fn with(
     let types: Vec<&TokenStream> = arguments.iter().map(|a| &a.ty).collect();
     let dtypes = elements.iter().map(|e| quote!(<#e as #krate::launch::HostElement>::DTYPE));
     let generics = elements.iter().map(|e| quote!(#e: #krate::launch::HostElement));
-    let (result, launch) = if has_partition(f) { ("Launch", "launch") } else { ("GridLaunch", "launch_grid") };
+    let (result, launch) =
+        if has_partition(f) { ("Launch", "launch") } else { ("GridLaunch", "launch_grid") };
     let (result, launch) = (format_ident!("{result}"), format_ident!("{launch}"));
     let unit = unit_name(f);
     let doc = format!("The kernel `{name}` with const parameters chosen at run time.");
     quote! {
         #[doc = #doc]
-        #[allow(dead_code)]
+        #[allow(dead_code, unreachable_pub)]
         pub mod #name {
             /// The const parameters that no argument binds.
             #[allow(non_snake_case)]

@@ -14,7 +14,9 @@ impl CratePath {
             return Ok(CratePath::default());
         }
         let parse = |input: ParseStream<'_>| {
-            let wrong = |input: ParseStream<'_>| input.error("the option of `#[cutile::module]` is `crate = path`");
+            let wrong = |input: ParseStream<'_>| {
+                input.error("the option of `#[cutile::module]` is `crate = path`")
+            };
             if !input.peek(Token![crate]) {
                 return Err(wrong(input));
             }
@@ -27,7 +29,8 @@ impl CratePath {
             Ok(path)
         };
         let path = parse.parse2(options)?;
-        let is_name = path.leading_colon.is_none() && path.segments.first().is_some_and(|s| s.ident != "crate");
+        let is_name = path.leading_colon.is_none()
+            && path.segments.first().is_some_and(|s| s.ident != "crate");
         Ok(CratePath(if is_name { quote!(::#path) } else { quote!(#path) }))
     }
 }

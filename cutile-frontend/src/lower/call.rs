@@ -59,7 +59,11 @@ impl Lower<'_> {
                     _ => 3,
                 };
                 let list = (0..n).map(|axis| {
-                    let op = if word == Word::Counts { ProgramOp::Count { axis } } else { ProgramOp::Id { axis } };
+                    let op = if word == Word::Counts {
+                        ProgramOp::Count { axis }
+                    } else {
+                        ProgramOp::Id { axis }
+                    };
                     self.made(e, &Ty::i32(), op)
                 });
                 Val::List(list.collect())
@@ -105,7 +109,9 @@ impl Lower<'_> {
                 let x = self.one(args[0]);
                 self.made(e, ty, ArithOp::Bitcast { x })
             }
-            Word::Reshape | Word::Broadcast | Word::Permute | Word::Transpose | Word::ToScalar => self.shape_word(e, word, args, ty),
+            Word::Reshape | Word::Broadcast | Word::Permute | Word::Transpose | Word::ToScalar => {
+                self.shape_word(e, word, args, ty)
+            }
             Word::Reduce(kind) => {
                 let x = self.one(args[0]);
                 self.made(e, ty, ReduceOp::Reduce { kind, axis, x })

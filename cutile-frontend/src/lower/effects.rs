@@ -88,16 +88,16 @@ impl Effects {
                 self.exits.extend(typed.loops.get(&e.id).map(|l| Exit::Break(l.0)));
                 value.iter().for_each(|e| self.expr(typed, e));
             }
-            ExprKind::Continue(_) => self.exits.extend(typed.loops.get(&e.id).map(|l| Exit::Continue(l.0))),
+            ExprKind::Continue(_) => {
+                self.exits.extend(typed.loops.get(&e.id).map(|l| Exit::Continue(l.0)))
+            }
             ExprKind::Loop(l) => {
                 let mut inner = Effects::default();
                 inner.block(typed, &l.body);
                 match &l.kind {
                     LoopKind::Forever => {}
                     LoopKind::While(cond) => inner.expr(typed, cond),
-                    LoopKind::For { lower, upper, step, .. } => {
-                        [Some(lower), Some(upper), step.as_ref()].into_iter().flatten().for_each(|e| self.expr(typed, e));
-                    }
+                    LoopKind::For(range) => range.bounds().for_each(|e| self.expr(typed, e)),
                 }
                 inner.leave_loop(e.id);
                 self.assigned.extend(inner.assigned);
@@ -134,10 +134,21 @@ pub(super) fn place_local(typed: &Typed, place: &Expr) -> Option<LocalId> {
 /// The expressions that are evaluated as parts of this one, where it is neither control flow nor an assignment.
 pub(super) fn operands(e: &Expr) -> Vec<&Expr> {
     match &e.kind {
-        ExprKind::Neg(x) | ExprKind::Not(x) | ExprKind::Field(x, _) | ExprKind::Cast(x, _) | ExprKind::Ref(_, x) => vec![x],
-        ExprKind::Binary(_, a, b) | ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Index(a, b) => vec![a, b],
-        ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Array(list) => list.iter().collect(),
-        ExprKind::Method { receiver, args, .. } => std::iter::once(&**receiver).chain(args).collect(),
+        ExprKind::Neg(x)
+        | ExprKind::Not(x)
+        | ExprKind::Field(x, _)
+        | ExprKind::Cast(x, _)
+        | ExprKind::Ref(_, x) => vec![x],
+        ExprKind::Binary(_, a, b)
+        | ExprKind::And(a, b)
+        | ExprKind::Or(a, b)
+        | ExprKind::Index(a, b) => vec![a, b],
+        ExprKind::Call(_, list) | ExprKind::Tuple(list) | ExprKind::Array(list) => {
+            list.iter().collect()
+        }
+        ExprKind::Method { receiver, args, .. } => {
+            std::iter::once(&**receiver).chain(args).collect()
+        }
         ExprKind::Assert(cond, _) => vec![cond],
         _ => Vec::new(),
     }
@@ -172,7 +183,9 @@ fn exits_of_expr<'e>(e: &'e Expr, found: &mut Vec<(&'static str, &'e Expr)>) {
         ExprKind::Return(_) => found.push(("return", e)),
         ExprKind::Break(..) => found.push(("break", e)),
         ExprKind::Continue(_) => found.push(("continue", e)),
-        ExprKind::Assign(a, b) | ExprKind::AssignOp(_, a, b) => [a, b].into_iter().for_each(|e| exits_of_expr(e, found)),
+        ExprKind::Assign(a, b) | ExprKind::AssignOp(_, a, b) => {
+            [a, b].into_iter().for_each(|e| exits_of_expr(e, found))
+        }
         ExprKind::If(cond, on_true, on_false) => {
             exits_of_expr(cond, found);
             exits_of_block(on_true, found);
@@ -183,9 +196,7 @@ fn exits_of_expr<'e>(e: &'e Expr, found: &mut Vec<(&'static str, &'e Expr)>) {
             match &l.kind {
                 LoopKind::Forever => {}
                 LoopKind::While(cond) => exits_of_expr(cond, found),
-                LoopKind::For { lower, upper, step, .. } => {
-                    [Some(lower), Some(upper), step.as_ref()].into_iter().flatten().for_each(|e| exits_of_expr(e, found));
-                }
+                LoopKind::For(range) => range.bounds().for_each(|e| exits_of_expr(e, found)),
             }
             exits_of_block(&l.body, found);
         }

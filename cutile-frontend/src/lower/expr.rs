@@ -25,7 +25,9 @@ impl Lower<'_> {
         let ty = self.typed.ty(e.id).clone();
         self.at(e.span);
         match &e.kind {
-            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Bool(_) => self.literal(e, false, &ty),
+            ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Bool(_) => {
+                self.literal(e, false, &ty)
+            }
             ExprKind::Path(_) => self.path(e, &ty),
             ExprKind::Neg(x) if is_number(x) => self.literal(x, true, &ty),
             ExprKind::Neg(x) => self.unary(UnaryOp::Neg, x, e, &ty),
@@ -60,8 +62,12 @@ impl Lower<'_> {
                     None => Val::None,
                 }
             }
-            ExprKind::Tuple(list) | ExprKind::Array(list) => Val::List(list.iter().map(|e| self.expr(e)).collect()),
-            ExprKind::If(cond, on_true, on_false) => self.if_else(cond, on_true, on_false.as_deref(), &ty),
+            ExprKind::Tuple(list) | ExprKind::Array(list) => {
+                Val::List(list.iter().map(|e| self.expr(e)).collect())
+            }
+            ExprKind::If(cond, on_true, on_false) => {
+                self.if_else(cond, on_true, on_false.as_deref(), &ty)
+            }
             ExprKind::Block(block) => self.block(block, &ty),
             ExprKind::Loop(l) => self.loop_expr(e.id, l, &ty),
             ExprKind::Break(_, value) => self.break_expr(e, value.as_deref()),
@@ -74,7 +80,9 @@ impl Lower<'_> {
             ExprKind::Return(value) => self.return_expr(value.as_deref()),
             ExprKind::Ref(_, x) => self.expr(x),
             ExprKind::ConstShape(_) => match &ty {
-                Ty::Shape(extents) => Val::Shape(extents.iter().flatten().cloned().map(Extent::Known).collect()),
+                Ty::Shape(extents) => {
+                    Val::Shape(extents.iter().flatten().cloned().map(Extent::Known).collect())
+                }
                 _ => Val::None,
             },
             ExprKind::Assert(cond, message) => {
@@ -142,7 +150,8 @@ impl Lower<'_> {
                 Literal::Int(if negated { -n } else { n })
             }
             ExprKind::Float(x, _) => {
-                let x = if element(ty) == Some(Element::F32) { f64::from(x.single) } else { x.double };
+                let x =
+                    if element(ty) == Some(Element::F32) { f64::from(x.single) } else { x.double };
                 Literal::float(if negated { -x } else { x })
             }
             _ => return Val::None,
@@ -289,12 +298,14 @@ impl Lower<'_> {
         self.at(e.span);
         match val {
             Val::List(mut list) if position < list.len() => list.swap_remove(position),
-            Val::Shape(mut extents) if position < extents.len() => match extents.swap_remove(position) {
-                Extent::Known(dim) => self.dim(dim, &Ty::i32()),
-                Extent::Of(tensor, axis) => {
-                    Val::One(self.b.value(MemoryOp::Extent { tensor, axis }, Type::scalar(Element::I32)))
+            Val::Shape(mut extents) if position < extents.len() => {
+                match extents.swap_remove(position) {
+                    Extent::Known(dim) => self.dim(dim, &Ty::i32()),
+                    Extent::Of(tensor, axis) => Val::One(
+                        self.b.value(MemoryOp::Extent { tensor, axis }, Type::scalar(Element::I32)),
+                    ),
                 }
-            },
+            }
             _ => Val::None,
         }
     }

@@ -7,15 +7,17 @@ use cutile_ir::{
 };
 
 use super::{Extent, Lower, Val, flat};
-use crate::{
-    ast::Expr,
-    messages,
-    typing::types::Ty,
-    vocabulary::Word,
-};
+use crate::{ast::Expr, messages, typing::types::Ty, vocabulary::Word};
 
 impl Lower<'_> {
-    pub(super) fn memory_word(&mut self, e: &Expr, word: Word, axis: u32, args: &[&Expr], ty: &Ty) -> Val {
+    pub(super) fn memory_word(
+        &mut self,
+        e: &Expr,
+        word: Word,
+        axis: u32,
+        args: &[&Expr],
+        ty: &Ty,
+    ) -> Val {
         match word {
             Word::LoadLike(_) | Word::LoadOwn => {
                 let tensor = self.one(args[0]);
@@ -66,7 +68,11 @@ impl Lower<'_> {
                     Ty::View { shape, .. } => shape.len() as u32,
                     _ => 0,
                 };
-                Val::List((0..rank).map(|axis| self.made(e, &Ty::i32(), MemoryOp::TileCount { view, axis })).collect())
+                Val::List(
+                    (0..rank)
+                        .map(|axis| self.made(e, &Ty::i32(), MemoryOp::TileCount { view, axis }))
+                        .collect(),
+                )
             }
             Word::TileCount => {
                 let view = self.one(args[0]);
@@ -117,7 +123,9 @@ impl Lower<'_> {
         let rank = self.b.ty(view).rank();
         let index = self.own_index(rank, whole);
         match self.types(ty).pop() {
-            Some(ty) => Val::One(self.b.value(MemoryOp::Load { view, index, padding: Padding::Clip }, ty)),
+            Some(ty) => {
+                Val::One(self.b.value(MemoryOp::Load { view, index, padding: Padding::Clip }, ty))
+            }
             None => Val::None,
         }
     }
@@ -127,7 +135,10 @@ impl Lower<'_> {
         let tensor_value = self.one(tensor);
         let tile = self.one(tile);
         self.at(e.span);
-        let ty = Ty::Tile(super::El::known(Element::Bool), self.sub_tensor_shape(tensor).into_iter().collect());
+        let ty = Ty::Tile(
+            super::El::known(Element::Bool),
+            self.sub_tensor_shape(tensor).into_iter().collect(),
+        );
         let view = self.view(tensor_value, &ty);
         let rank = self.b.ty(view).rank();
         let index = self.own_index(rank, false);
@@ -155,23 +166,38 @@ impl Lower<'_> {
     }
 
     fn sub_index(&mut self, view: Value, whole: &[Dim], index: &[Value]) -> Vec<Value> {
-        let parts: Vec<Dim> = self.b.ty(view).as_view().map(|v| v.shape.to_vec()).unwrap_or_default();
+        let parts: Vec<Dim> =
+            self.b.ty(view).as_view().map(|v| v.shape.to_vec()).unwrap_or_default();
         let (i32, bool) = (Type::scalar(Element::I32), Type::scalar(Element::Bool));
         let mut moved = Vec::new();
         for (axis, ((whole, part), index)) in whole.iter().zip(parts).zip(index).enumerate() {
             let count = Dim::combine(DimOp::Div, whole.clone(), part.clone());
             let covered = Dim::combine(DimOp::Mul, count.clone(), part);
             let Val::One(count) = self.dim(count, &Ty::i32()) else { continue };
-            let (Val::One(whole), Val::One(covered)) = (self.dim(whole.clone(), &Ty::i32()), self.dim(covered, &Ty::i32())) else {
+            let (Val::One(whole), Val::One(covered)) =
+                (self.dim(whole.clone(), &Ty::i32()), self.dim(covered, &Ty::i32()))
+            else {
                 continue;
             };
             let zero = self.b.value(CreateOp::Constant { value: Literal::Int(0) }, i32.clone());
-            let not_negative = self.b.value(ArithOp::Compare { op: CompareOp::Ge, lhs: *index, rhs: zero }, bool.clone());
-            let below = self.b.value(ArithOp::Compare { op: CompareOp::Lt, lhs: *index, rhs: count }, bool.clone());
-            let divides = self.b.value(ArithOp::Compare { op: CompareOp::Eq, lhs: whole, rhs: covered }, bool.clone());
+            let not_negative = self.b.value(
+                ArithOp::Compare { op: CompareOp::Ge, lhs: *index, rhs: zero },
+                bool.clone(),
+            );
+            let below = self.b.value(
+                ArithOp::Compare { op: CompareOp::Lt, lhs: *index, rhs: count },
+                bool.clone(),
+            );
+            let divides = self.b.value(
+                ArithOp::Compare { op: CompareOp::Eq, lhs: whole, rhs: covered },
+                bool.clone(),
+            );
             let inside = self.arith(BinaryOp::And, not_negative, below);
             let fine = self.arith(BinaryOp::And, inside, divides);
-            self.b.effect(ProgramOp::Assert { cond: fine, message: Message(messages::sub_index(axis)) });
+            self.b.effect(ProgramOp::Assert {
+                cond: fine,
+                message: Message(messages::sub_index(axis)),
+            });
             let id = self.b.value(ProgramOp::Id { axis: axis as u32 }, i32.clone());
             let first = self.arith(BinaryOp::Mul, id, count);
             moved.push(self.arith(BinaryOp::Add, first, *index));

@@ -125,9 +125,19 @@ pub(crate) fn function(f: &ast::Function, typed: &Typed, report: &mut Report) ->
 impl Lower<'_> {
     fn param(&mut self, name: &str, ty: &Ty) -> Val {
         match ty {
-            Ty::Tuple(types) => Val::List(types.iter().enumerate().map(|(i, t)| self.param(&format!("{name}.{i}"), t)).collect()),
-            Ty::Array(t, n) => Val::List((0..*n).map(|i| self.param(&format!("{name}.{i}"), t)).collect()),
-            Ty::Shape(extents) => Val::Shape(extents.iter().flatten().cloned().map(Extent::Known).collect()),
+            Ty::Tuple(types) => Val::List(
+                types
+                    .iter()
+                    .enumerate()
+                    .map(|(i, t)| self.param(&format!("{name}.{i}"), t))
+                    .collect(),
+            ),
+            Ty::Array(t, n) => {
+                Val::List((0..*n).map(|i| self.param(&format!("{name}.{i}"), t)).collect())
+            }
+            Ty::Shape(extents) => {
+                Val::Shape(extents.iter().flatten().cloned().map(Extent::Known).collect())
+            }
             _ => {
                 let mut types = Vec::new();
                 ty.flatten(&mut types);
@@ -139,7 +149,9 @@ impl Lower<'_> {
                     _ => ParamRole::Scalar,
                 };
                 // The parameter is the whole tensor; its sub-tensor's shape stands in the role.
-                if let (ParamRole::Partitioned { .. }, Some(Type::Tensor(t))) = (&role, types.first_mut()) {
+                if let (ParamRole::Partitioned { .. }, Some(Type::Tensor(t))) =
+                    (&role, types.first_mut())
+                {
                     t.extents.iter_mut().for_each(|e| *e = None);
                 }
                 match types.pop() {
@@ -225,7 +237,8 @@ impl Lower<'_> {
     }
 
     fn bool(&mut self, value: bool) -> Value {
-        self.b.value(CreateOp::Constant { value: Literal::Bool(value) }, Type::scalar(Element::Bool))
+        self.b
+            .value(CreateOp::Constant { value: Literal::Bool(value) }, Type::scalar(Element::Bool))
     }
 
     fn flag_value(&mut self, exit: Exit) -> Value {
@@ -256,8 +269,12 @@ impl Lower<'_> {
 
     /// The variables that live outside a piece of code with these effects and that it may change.
     fn carried(&self, effects: &Effects) -> Vec<LocalId> {
-        let mut carried: Vec<LocalId> =
-            effects.assigned.iter().copied().filter(|l| !matches!(self.slots[l.0 as usize], Slot::Absent)).collect();
+        let mut carried: Vec<LocalId> = effects
+            .assigned
+            .iter()
+            .copied()
+            .filter(|l| !matches!(self.slots[l.0 as usize], Slot::Absent))
+            .collect();
         for exit in &effects.exits {
             carried.extend(self.flags.get(exit));
             match exit {
@@ -299,7 +316,11 @@ impl Lower<'_> {
     fn at(&mut self, span: Span) {
         let start = span.start();
         let known = start.line > 0;
-        self.b.set_loc(known.then_some(Loc { file: 0, line: start.line as u32, column: start.column as u32 + 1 }));
+        self.b.set_loc(known.then_some(Loc {
+            file: 0,
+            line: start.line as u32,
+            column: start.column as u32 + 1,
+        }));
     }
 
     /// Reports a `return`, `break` or `continue` inside an operand.
@@ -339,8 +360,12 @@ fn rebuild(ty: &Ty, values: &mut impl Iterator<Item = Value>) -> Val {
     match ty {
         Ty::Tuple(types) => Val::List(types.iter().map(|t| rebuild(t, values)).collect()),
         Ty::Array(t, n) => Val::List((0..*n).map(|_| rebuild(t, values)).collect()),
-        Ty::Scalar(_) | Ty::Tile(..) | Ty::Tensor { .. } | Ty::View { .. } => values.next().map_or(Val::None, Val::One),
-        Ty::Shape(extents) => Val::Shape(extents.iter().flatten().cloned().map(Extent::Known).collect()),
+        Ty::Scalar(_) | Ty::Tile(..) | Ty::Tensor { .. } | Ty::View { .. } => {
+            values.next().map_or(Val::None, Val::One)
+        }
+        Ty::Shape(extents) => {
+            Val::Shape(extents.iter().flatten().cloned().map(Extent::Known).collect())
+        }
         _ => Val::None,
     }
 }

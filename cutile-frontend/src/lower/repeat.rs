@@ -11,7 +11,7 @@ use super::{
     effects::{Effects, Exit},
 };
 use crate::{
-    ast::{Expr, ExprId, ExprKind, Loop, LoopKind, Pattern},
+    ast::{Expr, ExprId, ExprKind, Loop, LoopKind, Pattern, Range},
     messages,
     typing::{LocalId, types::Ty},
 };
@@ -56,8 +56,8 @@ impl Lower<'_> {
             s.block(&l.body, &Ty::unit());
         };
         match &l.kind {
-            LoopKind::For { pattern, lower, upper, step, reversed } => {
-                let counter = self.counter(pattern, lower, upper, step.as_ref(), *reversed);
+            LoopKind::For(range) => {
+                let counter = self.counter(range);
                 if leaves.is_empty() {
                     self.counted(&counter, &carried, body);
                 } else {
@@ -73,14 +73,12 @@ impl Lower<'_> {
         }
     }
 
-    fn counter<'l>(&mut self, pattern: &'l Pattern, lower: &Expr, upper: &Expr, step: Option<&Expr>, reversed: bool) -> Counter<'l> {
-        for e in [Some(lower), Some(upper), step].into_iter().flatten() {
-            self.no_exit(e);
-        }
-        let lower_ty = self.typed.ty(lower.id).clone();
+    fn counter<'l>(&mut self, range: &'l Range) -> Counter<'l> {
+        range.bounds().for_each(|e| self.no_exit(e));
+        let lower_ty = self.typed.ty(range.lower.id).clone();
         let ty = self.types(&lower_ty).pop().unwrap_or(Type::scalar(Element::I32));
-        let (lower, upper) = (self.one(lower), self.one(upper));
-        let step = match step {
+        let (lower, upper) = (self.one(&range.lower), self.one(&range.upper));
+        let step = match &range.step {
             None => self.b.value(CreateOp::Constant { value: Literal::Int(1) }, ty.clone()),
             Some(e) => match &e.kind {
                 ExprKind::Int(n, _) => {
@@ -94,7 +92,7 @@ impl Lower<'_> {
                 }
             },
         };
-        Counter { pattern, lower, upper, step, reversed, ty }
+        Counter { pattern: &range.pattern, lower, upper, step, reversed: range.reversed, ty }
     }
 
     /// Gives the loop's variable its value in the body.
@@ -135,16 +133,31 @@ impl Lower<'_> {
         let block = self.b.close(yields);
         self.restore(before);
         self.b.set_loc(loc);
-        let results = self.b.control(ControlOp::For { lower: c.lower, upper: c.upper, step: c.step, init, body: block });
+        let results = self.b.control(ControlOp::For {
+            lower: c.lower,
+            upper: c.upper,
+            step: c.step,
+            init,
+            body: block,
+        });
         self.set_all(carried, &mut results.into_iter());
     }
 
     /// A counted loop that may be left early. `more` says that the counter has not reached the end: asked of the counter
     /// alone, it would go wrong where the last step wraps.
-    fn counted_with_exits(&mut self, c: &Counter<'_>, carried: &[LocalId], leaves: &[Exit], body: impl FnOnce(&mut Self)) {
+    fn counted_with_exits(
+        &mut self,
+        c: &Counter<'_>,
+        carried: &[LocalId],
+        leaves: &[Exit],
+        body: impl FnOnce(&mut Self),
+    ) {
         let zero = self.b.value(CreateOp::Constant { value: Literal::Int(0) }, c.ty.clone());
         let positive = self.compare(CompareOp::Gt, c.step, zero);
-        self.b.effect(ProgramOp::Assert { cond: positive, message: Message(messages::step().into()) });
+        self.b.effect(ProgramOp::Assert {
+            cond: positive,
+            message: Message(messages::step().into()),
+        });
         let more = self.compare(CompareOp::Lt, c.lower, c.upper);
         let mut init = vec![c.lower, more];
         init.extend(self.values_of(carried));
@@ -170,7 +183,13 @@ impl Lower<'_> {
         );
     }
 
-    fn conditional(&mut self, cond: Option<&Expr>, carried: &[LocalId], leaves: &[Exit], body: impl FnOnce(&mut Self)) {
+    fn conditional(
+        &mut self,
+        cond: Option<&Expr>,
+        carried: &[LocalId],
+        leaves: &[Exit],
+        body: impl FnOnce(&mut Self),
+    ) {
         let init = self.values_of(carried);
         let types = self.types_of(carried);
         self.while_loop(
@@ -187,7 +206,13 @@ impl Lower<'_> {
                 (Some(cond), false) => {
                     // The condition is not asked again once the loop is left.
                     let left = s.any_flag(leaves.iter().copied());
-                    let val = s.branch(left, Effects::default(), &Ty::bool(), |s| Val::One(s.bool(false)), |s| s.expr(cond));
+                    let val = s.branch(
+                        left,
+                        Effects::default(),
+                        &Ty::bool(),
+                        |s| Val::One(s.bool(false)),
+                        |s| s.expr(cond),
+                    );
                     s.unwrap_one(&val)
                 }
             },

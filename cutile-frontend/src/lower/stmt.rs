@@ -31,11 +31,18 @@ impl Lower<'_> {
                 continue;
             }
             let exits = Effects::of_statement(self.typed, statement).exits;
-            let (rest, done) = (&statements[i + 1..], value.is_none());
-            if !exits.is_empty() && !(rest.is_empty() && done) {
+            let rest = &statements[i + 1..];
+            let nothing_follows = rest.is_empty() && value.is_none();
+            if !exits.is_empty() && !nothing_follows {
                 let left = self.any_flag(exits.iter().copied());
                 let effects = Effects::of_parts(self.typed, rest, value);
-                return self.branch(left, effects, ty, |_| Val::None, |s| s.statements(rest, value, ty));
+                return self.branch(
+                    left,
+                    effects,
+                    ty,
+                    |_| Val::None,
+                    |s| s.statements(rest, value, ty),
+                );
             }
         }
         value.map_or(Val::None, |e| self.tail(e))
@@ -83,7 +90,9 @@ impl Lower<'_> {
                     self.set(local, val);
                 }
             }
-            (Pattern::Tuple(list, _), Val::List(vals)) => list.iter().zip(vals).for_each(|(p, v)| self.bind(p, v)),
+            (Pattern::Tuple(list, _), Val::List(vals)) => {
+                list.iter().zip(vals).for_each(|(p, v)| self.bind(p, v))
+            }
             (Pattern::Tuple(list, _), _) => list.iter().for_each(|p| self.bind(p, Val::None)),
         }
     }
@@ -132,7 +141,12 @@ impl Lower<'_> {
         rebuild(ty, &mut results)
     }
 
-    fn branch_block(&mut self, carried: &[LocalId], ty: &Ty, body: impl FnOnce(&mut Self) -> Val) -> cutile_ir::Block {
+    fn branch_block(
+        &mut self,
+        carried: &[LocalId],
+        ty: &Ty,
+        body: impl FnOnce(&mut Self) -> Val,
+    ) -> cutile_ir::Block {
         self.b.open([]);
         let val = body(self);
         let val = self.or_default(val, ty);
@@ -150,13 +164,25 @@ impl Lower<'_> {
         self.slots.resize(len, Slot::Absent);
     }
 
-    pub(super) fn if_else(&mut self, cond: &Expr, on_true: &Block, on_false: Option<&Expr>, ty: &Ty) -> Val {
+    pub(super) fn if_else(
+        &mut self,
+        cond: &Expr,
+        on_true: &Block,
+        on_false: Option<&Expr>,
+        ty: &Ty,
+    ) -> Val {
         self.no_exit(cond);
         let cond = self.one(cond);
         let mut effects = Effects::of_block(self.typed, on_true);
         if let Some(e) = on_false {
             effects = effects.join(Effects::of(self.typed, e));
         }
-        self.branch(cond, effects, ty, |s| s.block(on_true, ty), |s| on_false.map_or(Val::None, |e| s.expr(e)))
+        self.branch(
+            cond,
+            effects,
+            ty,
+            |s| s.block(on_true, ty),
+            |s| on_false.map_or(Val::None, |e| s.expr(e)),
+        )
     }
 }

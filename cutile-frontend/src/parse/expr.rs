@@ -1,12 +1,15 @@
 //! Expressions.
 
-use cutile_ir::{Element, op::{BinaryOp, CompareOp}};
+use cutile_ir::{
+    Element,
+    op::{BinaryOp, CompareOp},
+};
 use proc_macro2::Span;
 use syn::{BinOp, Lit, Token, UnOp, parse::Parser as _, punctuated::Punctuated, spanned::Spanned};
 
 use super::Parser;
 use crate::{
-    ast::{Expr, ExprKind, Float, GenericArg, Loop, LoopKind, Operator, PathExpr, Pattern},
+    ast::{Expr, ExprKind, Float, GenericArg, Loop, LoopKind, Operator, PathExpr, Pattern, Range},
     messages,
 };
 
@@ -31,13 +34,18 @@ impl Parser<'_> {
             syn::Expr::Unary(u) => return self.unary(u),
             syn::Expr::Binary(b) => return self.binary(b),
             syn::Expr::Assign(a) => {
-                return (ExprKind::Assign(self.boxed(&a.left), self.boxed(&a.right)), a.eq_token.span);
+                return (
+                    ExprKind::Assign(self.boxed(&a.left), self.boxed(&a.right)),
+                    a.eq_token.span,
+                );
             }
             syn::Expr::Call(c) => return self.call(c),
             syn::Expr::MethodCall(m) => return self.method(m),
             syn::Expr::Field(f) => self.field(f),
             syn::Expr::Index(i) => ExprKind::Index(self.boxed(&i.expr), self.boxed(&i.index)),
-            syn::Expr::Cast(c) => return (ExprKind::Cast(self.boxed(&c.expr), self.ty(&c.ty)), c.as_token.span),
+            syn::Expr::Cast(c) => {
+                return (ExprKind::Cast(self.boxed(&c.expr), self.ty(&c.ty)), c.as_token.span);
+            }
             syn::Expr::Tuple(t) => ExprKind::Tuple(self.exprs(&t.elems)),
             syn::Expr::Array(a) => ExprKind::Array(self.exprs(&a.elems)),
             syn::Expr::If(i) => return self.if_else(i),
@@ -47,7 +55,10 @@ impl Parser<'_> {
             syn::Expr::Loop(l) => {
                 let body = self.inner_block(&l.body);
                 let label = l.label.as_ref().map(|l| l.name.ident.clone());
-                return (ExprKind::Loop(Box::new(Loop { label, kind: LoopKind::Forever, body })), l.loop_token.span);
+                return (
+                    ExprKind::Loop(Box::new(Loop { label, kind: LoopKind::Forever, body })),
+                    l.loop_token.span,
+                );
             }
             syn::Expr::Break(b) => ExprKind::Break(
                 b.label.as_ref().map(|l| l.ident.clone()),
@@ -55,7 +66,10 @@ impl Parser<'_> {
             ),
             syn::Expr::Continue(c) => ExprKind::Continue(c.label.as_ref().map(|l| l.ident.clone())),
             syn::Expr::Return(r) => {
-                return (ExprKind::Return(r.expr.as_ref().map(|e| self.boxed(e))), r.return_token.span);
+                return (
+                    ExprKind::Return(r.expr.as_ref().map(|e| self.boxed(e))),
+                    r.return_token.span,
+                );
             }
             syn::Expr::Reference(r) => ExprKind::Ref(r.mutability.is_some(), self.boxed(&r.expr)),
             syn::Expr::Closure(c) => {
@@ -85,14 +99,17 @@ impl Parser<'_> {
         match lit {
             Lit::Bool(b) => ExprKind::Bool(b.value),
             Lit::Int(n) => match (n.base10_parse::<u128>(), suffix(n.suffix())) {
-                (Ok(value), Ok(Some(element))) if element.is_float() => {
-                    ExprKind::Float(Float { single: value as f32, double: value as f64 }, Some(element))
-                }
+                (Ok(value), Ok(Some(element))) if element.is_float() => ExprKind::Float(
+                    Float { single: value as f32, double: value as f64 },
+                    Some(element),
+                ),
                 (Ok(value), Ok(element)) => ExprKind::Int(value, element),
                 _ => self.bad_literal(lit),
             },
             Lit::Float(x) => match (x.base10_parse(), x.base10_parse(), suffix(x.suffix())) {
-                (Ok(single), Ok(double), Ok(element)) => ExprKind::Float(Float { single, double }, element),
+                (Ok(single), Ok(double), Ok(element)) => {
+                    ExprKind::Float(Float { single, double }, element)
+                }
                 _ => self.bad_literal(lit),
             },
             _ => self.bad_literal(lit),
@@ -137,7 +154,10 @@ impl Parser<'_> {
                 (Some(op), _) => ExprKind::Binary(op, left, right),
                 (None, Some(op)) => ExprKind::AssignOp(op, left, right),
                 (None, None) => {
-                    self.report.error(span, messages::unsupported_expression("operator", "use the operators of Rust"));
+                    self.report.error(
+                        span,
+                        messages::unsupported_expression("operator", "use the operators of Rust"),
+                    );
                     ExprKind::Error
                 }
             },
@@ -161,7 +181,8 @@ impl Parser<'_> {
 
     fn method(&mut self, m: &syn::ExprMethodCall) -> (ExprKind, Span) {
         let receiver = self.boxed(&m.receiver);
-        let generics = m.turbofish.as_ref().map_or_else(Vec::<GenericArg>::new, |t| self.generic_args(t));
+        let generics =
+            m.turbofish.as_ref().map_or_else(Vec::<GenericArg>::new, |t| self.generic_args(t));
         let args = self.exprs(&m.args);
         (ExprKind::Method { receiver, name: m.method.clone(), generics, args }, m.method.span())
     }
@@ -187,7 +208,10 @@ impl Parser<'_> {
         let cond = self.expr(&w.cond);
         let body = self.inner_block(&w.body);
         let label = w.label.as_ref().map(|l| l.name.ident.clone());
-        (ExprKind::Loop(Box::new(Loop { label, kind: LoopKind::While(cond), body })), w.while_token.span)
+        (
+            ExprKind::Loop(Box::new(Loop { label, kind: LoopKind::While(cond), body })),
+            w.while_token.span,
+        )
     }
 
     fn for_loop(&mut self, f: &syn::ExprForLoop) -> (ExprKind, Span) {
@@ -197,11 +221,18 @@ impl Parser<'_> {
             range = match range {
                 syn::Expr::Paren(p) => &p.expr,
                 syn::Expr::Group(g) => &g.expr,
-                syn::Expr::MethodCall(m) if m.method == "step_by" && m.args.len() == 1 && step.is_none() && !reversed => {
+                syn::Expr::MethodCall(m)
+                    if m.method == "step_by"
+                        && m.args.len() == 1
+                        && step.is_none()
+                        && !reversed =>
+                {
                     step = Some(self.expr(&m.args[0]));
                     &m.receiver
                 }
-                syn::Expr::MethodCall(m) if m.method == "rev" && m.args.is_empty() && step.is_none() && !reversed => {
+                syn::Expr::MethodCall(m)
+                    if m.method == "rev" && m.args.is_empty() && step.is_none() && !reversed =>
+                {
                     reversed = true;
                     &m.receiver
                 }
@@ -211,7 +242,12 @@ impl Parser<'_> {
         let body = self.inner_block(&f.body);
         let label = f.label.as_ref().map(|l| l.name.ident.clone());
         let (lower, upper) = match range {
-            syn::Expr::Range(syn::ExprRange { start: Some(lower), limits, end: Some(upper), .. }) => {
+            syn::Expr::Range(syn::ExprRange {
+                start: Some(lower),
+                limits,
+                end: Some(upper),
+                ..
+            }) => {
                 if let syn::RangeLimits::Closed(token) = limits {
                     self.report.error(token.span(), messages::inclusive_range());
                 }
@@ -222,7 +258,7 @@ impl Parser<'_> {
                 (self.error_expr(other.span()), self.error_expr(other.span()))
             }
         };
-        let kind = LoopKind::For { pattern, lower, upper, step, reversed };
+        let kind = LoopKind::For(Box::new(Range { pattern, lower, upper, step, reversed }));
         (ExprKind::Loop(Box::new(Loop { label, kind, body })), f.for_token.span)
     }
 
@@ -325,15 +361,35 @@ fn unsupported(e: &syn::Expr) -> (&'static str, Span, &'static str) {
     match e {
         syn::Expr::Match(m) => ("`match`", m.match_token.span, "write `if` and `else if`"),
         syn::Expr::Let(l) => ("`if let`", l.let_token.span, "write `if` over a bool"),
-        syn::Expr::Await(a) => ("`.await`", a.await_token.span, "kernels are not asynchronous: compose launches on the host"),
-        syn::Expr::Async(a) => ("`async`", a.async_token.span, "kernels are not asynchronous: compose launches on the host"),
-        syn::Expr::Try(t) => ("`?`", t.question_token.span, "kernels have no `Result`: use `assert!`"),
+        syn::Expr::Await(a) => (
+            "`.await`",
+            a.await_token.span,
+            "kernels are not asynchronous: compose launches on the host",
+        ),
+        syn::Expr::Async(a) => (
+            "`async`",
+            a.async_token.span,
+            "kernels are not asynchronous: compose launches on the host",
+        ),
+        syn::Expr::Try(t) => {
+            ("`?`", t.question_token.span, "kernels have no `Result`: use `assert!`")
+        }
         syn::Expr::Struct(s) => ("a struct", s.path.span(), "use a tuple"),
-        syn::Expr::Unsafe(u) => ("`unsafe`", u.unsafe_token.span, "tile kernels are safe: remove it"),
-        syn::Expr::Repeat(r) => ("`[value; N]`", r.span(), "write the elements out, or `full(value, shape)` for a tile"),
-        syn::Expr::Range(r) => ("a range", r.span(), "ranges stand in `for i in lower..upper` only"),
+        syn::Expr::Unsafe(u) => {
+            ("`unsafe`", u.unsafe_token.span, "tile kernels are safe: remove it")
+        }
+        syn::Expr::Repeat(r) => {
+            ("`[value; N]`", r.span(), "write the elements out, or `full(value, shape)` for a tile")
+        }
+        syn::Expr::Range(r) => {
+            ("a range", r.span(), "ranges stand in `for i in lower..upper` only")
+        }
         syn::Expr::Block(b) => ("a labelled block", b.span(), "label a loop instead"),
         syn::Expr::Infer(i) => ("`_`", i.span(), "write the value"),
-        other => ("this expression", other.span(), "see the language reference for the accepted subset of Rust"),
+        other => (
+            "this expression",
+            other.span(),
+            "see the language reference for the accepted subset of Rust",
+        ),
     }
 }

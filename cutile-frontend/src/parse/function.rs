@@ -31,7 +31,16 @@ impl Parser<'_> {
         };
         let body = self.block(&f.block, &path);
         let public = !matches!(f.vis, syn::Visibility::Inherited);
-        self.functions.push(Function { name: f.sig.ident.clone(), path, entry, generics, params, result, body, public });
+        self.functions.push(Function {
+            name: f.sig.ident.clone(),
+            path,
+            entry,
+            generics,
+            params,
+            result,
+            body,
+            public,
+        });
     }
 
     fn modifiers(&mut self, f: &ItemFn) {
@@ -52,7 +61,9 @@ impl Parser<'_> {
     fn generic(&mut self, param: &GenericParam) -> Option<Generic> {
         match param {
             GenericParam::Lifetime(_) => None,
-            GenericParam::Type(t) => Some(Generic { name: t.ident.clone(), kind: GenericKind::Element }),
+            GenericParam::Type(t) => {
+                Some(Generic { name: t.ident.clone(), kind: GenericKind::Element })
+            }
             GenericParam::Const(c) => {
                 let kind = self.const_kind(&c.ty);
                 if kind.is_none() {

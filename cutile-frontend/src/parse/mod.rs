@@ -7,7 +7,7 @@ mod options;
 mod stmt;
 mod ty;
 
-pub use self::options::is_harmless;
+pub use self::options::{is_entry, is_harmless};
 
 use proc_macro2::Span;
 use syn::{Item, ItemMod, UseTree};

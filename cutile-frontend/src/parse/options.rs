@@ -1,6 +1,9 @@
 //! `#[cutile::entry(..)]`: which attributes a function has, and the options of an entry.
 
-use syn::{Attribute, Expr, Ident, Meta, Token, parse::Parser as _, punctuated::Punctuated, spanned::Spanned};
+use syn::{
+    Attribute, Expr, Ident, Meta, Token, parse::Parser as _, punctuated::Punctuated,
+    spanned::Spanned,
+};
 
 use super::Parser;
 use crate::{
@@ -9,13 +12,17 @@ use crate::{
 };
 
 /// The attribute is `#[cutile::entry]`, under any crate path.
-pub(super) fn is_entry(attribute: &Attribute) -> bool {
+pub fn is_entry(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|s| s.ident == "entry")
 }
 
 impl Parser<'_> {
     /// The options of an entry; `None` for a helper.
-    pub(crate) fn entry_options(&mut self, attributes: &[Attribute], nested: bool) -> Option<EntryOptions> {
+    pub(crate) fn entry_options(
+        &mut self,
+        attributes: &[Attribute],
+        nested: bool,
+    ) -> Option<EntryOptions> {
         let mut options = None;
         for attribute in attributes {
             if is_entry(attribute) {
@@ -24,7 +31,8 @@ impl Parser<'_> {
                 }
                 options = Some(self.options(attribute));
             } else if !is_harmless(attribute) {
-                self.report.error(attribute.path().span(), messages::unknown_attribute(&attribute.path()));
+                self.report
+                    .error(attribute.path().span(), messages::unknown_attribute(attribute.path()));
             }
         }
         options
@@ -55,9 +63,14 @@ impl Parser<'_> {
                 let bindings = self.bindings(list.tokens.clone());
                 options.specialize.push(Specialization { span: path.span(), bindings });
             }
-            _ if path.is_ident("fast_math") => self.report.error(path.span(), messages::option_form("fast_math", "fast_math")),
+            _ if path.is_ident("fast_math") => {
+                self.report.error(path.span(), messages::option_form("fast_math", "fast_math"))
+            }
             _ if path.is_ident("specialize") => {
-                self.report.error(path.span(), messages::option_form("specialize", "specialize(S = [64, 64], T = f32)"));
+                self.report.error(
+                    path.span(),
+                    messages::option_form("specialize", "specialize(S = [64, 64], T = f32)"),
+                );
             }
             _ => self.report.error(path.span(), messages::unknown_option(path)),
         }
@@ -70,7 +83,9 @@ impl Parser<'_> {
             input.parse::<Token![=]>()?;
             Ok((name, input.parse()?))
         };
-        let list = |input: syn::parse::ParseStream<'_>| Punctuated::<Pair, Token![,]>::parse_terminated_with(input, pair);
+        let list = |input: syn::parse::ParseStream<'_>| {
+            Punctuated::<Pair, Token![,]>::parse_terminated_with(input, pair)
+        };
         match list.parse2(tokens) {
             Err(e) => {
                 self.report.error(e.span(), messages::specialize_syntax(&e));
@@ -94,7 +109,9 @@ fn binding(value: &Expr) -> Option<Binding> {
     match value {
         Expr::Array(a) => a.elems.iter().map(integer).collect::<Option<_>>().map(Binding::Array),
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Bool(b), .. }) => Some(Binding::Bool(b.value)),
-        Expr::Path(p) => cutile_ir::Element::from_name(&p.path.get_ident()?.to_string()).map(Binding::Element),
+        Expr::Path(p) => {
+            cutile_ir::Element::from_name(&p.path.get_ident()?.to_string()).map(Binding::Element)
+        }
         other => integer(other).map(Binding::Int),
     }
 }
@@ -102,14 +119,28 @@ fn binding(value: &Expr) -> Option<Binding> {
 fn integer(value: &Expr) -> Option<i64> {
     match value {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(n), .. }) => n.base10_parse().ok(),
-        Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => integer(expr).map(|n| -n),
+        Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => {
+            integer(expr).map(|n| -n)
+        }
         _ => None,
     }
 }
 
 /// Attributes that mean nothing to a kernel, and those that rustc itself handles.
 pub fn is_harmless(attribute: &Attribute) -> bool {
-    ["doc", "allow", "warn", "deny", "expect", "cfg", "inline", "must_use", "deprecated", "rustfmt", "clippy"]
-        .iter()
-        .any(|name| attribute.path().segments.first().is_some_and(|s| s.ident == name))
+    [
+        "doc",
+        "allow",
+        "warn",
+        "deny",
+        "expect",
+        "cfg",
+        "inline",
+        "must_use",
+        "deprecated",
+        "rustfmt",
+        "clippy",
+    ]
+    .iter()
+    .any(|name| attribute.path().segments.first().is_some_and(|s| s.ident == name))
 }

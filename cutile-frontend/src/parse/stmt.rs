@@ -81,13 +81,17 @@ impl Parser<'_> {
     /// Parses what a `let`, a `for` or a closure binds.
     pub(crate) fn pattern(&mut self, pat: &Pat) -> Pattern {
         match pat {
-            Pat::Ident(p) if p.by_ref.is_none() && p.subpat.is_none() => {
-                Pattern::Name { name: p.ident.clone(), mutable: p.mutability.is_some(), id: self.fresh() }
-            }
+            Pat::Ident(p) if p.by_ref.is_none() && p.subpat.is_none() => Pattern::Name {
+                name: p.ident.clone(),
+                mutable: p.mutability.is_some(),
+                id: self.fresh(),
+            },
             Pat::Wild(_) => Pattern::Wild,
             Pat::Paren(p) => self.pattern(&p.pat),
             Pat::Type(t) => self.pattern(&t.pat),
-            Pat::Tuple(t) => Pattern::Tuple(t.elems.iter().map(|p| self.pattern(p)).collect(), t.span()),
+            Pat::Tuple(t) => {
+                Pattern::Tuple(t.elems.iter().map(|p| self.pattern(p)).collect(), t.span())
+            }
             other => {
                 self.report.error(other.span(), messages::pattern());
                 Pattern::Wild

@@ -37,11 +37,15 @@ impl Parser<'_> {
 
     fn reference(&mut self, r: &syn::TypeReference) -> TypeKind {
         let mut inner = &*r.elem;
-        while let syn::Type::Paren(syn::TypeParen { elem, .. }) | syn::Type::Group(syn::TypeGroup { elem, .. }) = inner {
+        while let syn::Type::Paren(syn::TypeParen { elem, .. })
+        | syn::Type::Group(syn::TypeGroup { elem, .. }) = inner
+        {
             inner = elem;
         }
         match inner {
-            syn::Type::Path(p) if p.qself.is_none() => self.named(&p.path, Some(r.mutability.is_some())),
+            syn::Type::Path(p) if p.qself.is_none() => {
+                self.named(&p.path, Some(r.mutability.is_some()))
+            }
             _ => {
                 self.report.error(r.and_token.span, messages::reference_type());
                 TypeKind::Error
@@ -64,7 +68,13 @@ impl Parser<'_> {
         };
         let generic = matches!(
             name.as_str(),
-            "Tile" | "Tensor" | "PartitionView" | "PartitionViewMut" | "Partition" | "PartitionMut" | "Shape"
+            "Tile"
+                | "Tensor"
+                | "PartitionView"
+                | "PartitionViewMut"
+                | "Partition"
+                | "PartitionMut"
+                | "Shape"
         );
         if !generic {
             if reference.is_some() {
@@ -120,12 +130,16 @@ impl Parser<'_> {
 
     fn shape_spec(&mut self, arg: &GenericArgument) -> ShapeSpec {
         match arg {
-            GenericArgument::Type(syn::Type::Path(p)) if p.qself.is_none() && p.path.get_ident().is_some() => {
+            GenericArgument::Type(syn::Type::Path(p))
+                if p.qself.is_none() && p.path.get_ident().is_some() =>
+            {
                 ShapeSpec::Name(p.path.segments[0].ident.clone())
             }
             GenericArgument::Const(e) => match braced(e) {
                 syn::Expr::Array(a) => ShapeSpec::List(self.exprs(&a.elems), a.span()),
-                syn::Expr::Path(p) if p.path.get_ident().is_some() => ShapeSpec::Name(p.path.segments[0].ident.clone()),
+                syn::Expr::Path(p) if p.path.get_ident().is_some() => {
+                    ShapeSpec::Name(p.path.segments[0].ident.clone())
+                }
                 other => self.bad_shape(other.span()),
             },
             other => self.bad_shape(other.span()),
@@ -138,14 +152,19 @@ impl Parser<'_> {
     }
 
     /// The arguments of a turbofish.
-    pub(crate) fn generic_args(&mut self, args: &syn::AngleBracketedGenericArguments) -> Vec<GenericArg> {
+    pub(crate) fn generic_args(
+        &mut self,
+        args: &syn::AngleBracketedGenericArguments,
+    ) -> Vec<GenericArg> {
         args.args.iter().filter_map(|arg| self.generic_arg(arg)).collect()
     }
 
     fn generic_arg(&mut self, arg: &GenericArgument) -> Option<GenericArg> {
         Some(match arg {
             GenericArgument::Lifetime(_) => return None,
-            GenericArgument::Type(syn::Type::Path(p)) if p.qself.is_none() && p.path.get_ident().is_some() => {
+            GenericArgument::Type(syn::Type::Path(p))
+                if p.qself.is_none() && p.path.get_ident().is_some() =>
+            {
                 GenericArg::Name(p.path.segments[0].ident.clone())
             }
             GenericArgument::Type(t) => GenericArg::Type(self.ty(t)),

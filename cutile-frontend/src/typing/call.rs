@@ -12,18 +12,38 @@ use crate::{
 };
 
 impl Checker<'_, '_, '_> {
-    pub(super) fn call(&mut self, e: &Expr, path: &PathExpr, args: &[Expr], expected: Option<&Ty>) -> Ty {
+    pub(super) fn call(
+        &mut self,
+        e: &Expr,
+        path: &PathExpr,
+        args: &[Expr],
+        expected: Option<&Ty>,
+    ) -> Ty {
         if let Some(name) = path.single() {
             if let Some(helper) = self.names.helper(name) {
                 return self.helper_call(e, helper, &path.generics, args, expected);
             }
             let imported = self.names.names.imports.get(&name.to_string()).copied();
             return match (vocabulary::function(&name.to_string()), imported) {
-                (Some(word), None) => self.word_call(e, word, name, &path.generics, &args.iter().collect::<Vec<_>>(), expected),
-                (Some(word), Some(path_to)) if is_vocabulary(path_to) => {
-                    self.word_call(e, word, name, &path.generics, &args.iter().collect::<Vec<_>>(), expected)
+                (Some(word), None) => self.word_call(
+                    e,
+                    word,
+                    name,
+                    &path.generics,
+                    &args.iter().collect::<Vec<_>>(),
+                    expected,
+                ),
+                (Some(word), Some(path_to)) if is_vocabulary(path_to) => self.word_call(
+                    e,
+                    word,
+                    name,
+                    &path.generics,
+                    &args.iter().collect::<Vec<_>>(),
+                    expected,
+                ),
+                (_, Some(_)) => {
+                    self.import_call(e, name.to_string(), &path.generics, args, expected)
                 }
-                (_, Some(_)) => self.import_call(e, name.to_string(), &path.generics, args, expected),
                 (None, None) => self.unknown_function(e, name, args),
             };
         }
@@ -31,7 +51,14 @@ impl Checker<'_, '_, '_> {
         let second_last = &path.path.segments[path.path.segments.len() - 2].ident;
         if is_vocabulary(&path.path) {
             return match vocabulary::function(&last.to_string()) {
-                Some(word) => self.word_call(e, word, last, &path.generics, &args.iter().collect::<Vec<_>>(), expected),
+                Some(word) => self.word_call(
+                    e,
+                    word,
+                    last,
+                    &path.generics,
+                    &args.iter().collect::<Vec<_>>(),
+                    expected,
+                ),
                 None => self.unknown_function(e, last, args),
             };
         }
@@ -39,13 +66,22 @@ impl Checker<'_, '_, '_> {
             && (last == "from_f32" || last == "from_f64")
         {
             let given = [GenericArg::Name(second_last.clone())];
-            self.word_call(e, Word::Convert, last, &given, &args.iter().collect::<Vec<_>>(), expected);
+            self.word_call(
+                e,
+                Word::Convert,
+                last,
+                &given,
+                &args.iter().collect::<Vec<_>>(),
+                expected,
+            );
             return Ty::scalar(element);
         }
         if element_name(second_last).is_some() {
             // `f32::max(a, b)`
             return match (args.split_first(), vocabulary::scalar_method(&last.to_string())) {
-                (Some(_), Some(word)) => self.word_call(e, word, last, &[], &args.iter().collect::<Vec<_>>(), expected),
+                (Some(_), Some(word)) => {
+                    self.word_call(e, word, last, &[], &args.iter().collect::<Vec<_>>(), expected)
+                }
                 _ => {
                     self.report.error(e.span, messages::unknown_scalar_function(last));
                     Ty::Error
@@ -118,7 +154,14 @@ impl Checker<'_, '_, '_> {
     }
 
     /// A call of a helper of another module: its types are known to rustc only.
-    fn import_call(&mut self, e: &Expr, path: String, generics: &[GenericArg], args: &[Expr], expected: Option<&Ty>) -> Ty {
+    fn import_call(
+        &mut self,
+        e: &Expr,
+        path: String,
+        generics: &[GenericArg],
+        args: &[Expr],
+        expected: Option<&Ty>,
+    ) -> Ty {
         for arg in args {
             let ty = self.expr(arg, None);
             self.rule(arg.span, &ty, ElementRule::LiteralGiven("helper"));

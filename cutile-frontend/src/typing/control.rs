@@ -31,7 +31,8 @@ impl Checker<'_, '_, '_> {
         match stmt {
             Stmt::Expr(e) => {
                 let unit = Ty::unit();
-                let wants_unit = matches!(&e.kind, ExprKind::Call(path, _) if !path.path.segments.is_empty());
+                let wants_unit =
+                    matches!(&e.kind, ExprKind::Call(path, _) if !path.path.segments.is_empty());
                 let ty = self.expr(e, wants_unit.then_some(&unit));
                 if matches!(self.infer.resolve(&ty), Ty::Var(_)) {
                     self.infer.unify(&ty, &unit);
@@ -59,7 +60,13 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    pub(super) fn if_else(&mut self, cond: &Expr, on_true: &Block, on_false: Option<&Expr>, expected: Option<&Ty>) -> Ty {
+    pub(super) fn if_else(
+        &mut self,
+        cond: &Expr,
+        on_true: &Block,
+        on_false: Option<&Expr>,
+        expected: Option<&Ty>,
+    ) -> Ty {
         self.expect(cond, &Ty::bool());
         let a = self.block(on_true, expected.filter(|_| on_false.is_some()));
         let Some(on_false) = on_false else {
@@ -90,14 +97,21 @@ impl Checker<'_, '_, '_> {
             LoopKind::While(cond) => {
                 self.expect(cond, &Ty::bool());
             }
-            LoopKind::For { pattern, lower, upper, step, .. } => {
+            LoopKind::For(range) => {
+                let (lower, upper) = (&range.lower, &range.upper);
                 let ty = self.expr(lower, None);
                 let upper_ty = self.expr(upper, Some(&ty));
                 self.unify(&ty, &upper_ty, upper.span);
-                if let Some(step) = step {
+                if let Some(step) = &range.step {
                     // Rust takes a `usize`; the language takes any integer and converts it to the counter's type.
                     let step_ty = self.expr(step, Some(&ty));
-                    if self.infer.kind(step_ty.element().unwrap_or(super::El::known(cutile_ir::Element::I32))).is_some() {
+                    if self
+                        .infer
+                        .kind(
+                            step_ty.element().unwrap_or(super::El::known(cutile_ir::Element::I32)),
+                        )
+                        .is_some()
+                    {
                         self.infer.unify(&ty, &step_ty);
                     }
                 }
@@ -105,7 +119,7 @@ impl Checker<'_, '_, '_> {
                 if !matches!(ty, Ty::Scalar(_) | Ty::Error) {
                     self.report.rustc_error(lower.span, messages::for_over());
                 }
-                self.bind(pattern, &ty);
+                self.bind(&range.pattern, &ty);
             }
         }
         let label = l.label.as_ref().map(Ident::to_string);
@@ -128,7 +142,13 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    pub(super) fn break_expr(&mut self, id: ExprId, label: Option<&Ident>, value: Option<&Expr>, span: Span) -> Ty {
+    pub(super) fn break_expr(
+        &mut self,
+        id: ExprId,
+        label: Option<&Ident>,
+        value: Option<&Expr>,
+        span: Span,
+    ) -> Ty {
         let Some(position) = self.find_loop(id, label, span) else { return Ty::Never };
         self.loops[position].breaks = true;
         let expected = self.loops[position].value.clone();

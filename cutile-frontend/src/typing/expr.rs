@@ -31,12 +31,20 @@ impl Checker<'_, '_, '_> {
     fn expr_kind(&mut self, e: &Expr, expected: Option<&Ty>) -> Ty {
         match &e.kind {
             ExprKind::Error => Ty::Error,
-            ExprKind::Int(_, suffix) => Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Int), El::known)),
-            ExprKind::Float(_, suffix) => Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Float), El::known)),
+            ExprKind::Int(_, suffix) => {
+                Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Int), El::known))
+            }
+            ExprKind::Float(_, suffix) => {
+                Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Float), El::known))
+            }
             ExprKind::Bool(_) => Ty::bool(),
             ExprKind::Path(path) => self.path(e, path),
-            ExprKind::Neg(x) => self.unary(x, ElementRule::Unary(cutile_ir::op::UnaryOp::Neg), expected, e.span),
-            ExprKind::Not(x) => self.unary(x, ElementRule::Unary(cutile_ir::op::UnaryOp::Not), expected, e.span),
+            ExprKind::Neg(x) => {
+                self.unary(x, ElementRule::Unary(cutile_ir::op::UnaryOp::Neg), expected, e.span)
+            }
+            ExprKind::Not(x) => {
+                self.unary(x, ElementRule::Unary(cutile_ir::op::UnaryOp::Not), expected, e.span)
+            }
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.span),
             ExprKind::And(a, b) | ExprKind::Or(a, b) => {
                 self.expect(a, &Ty::bool());
@@ -46,21 +54,33 @@ impl Checker<'_, '_, '_> {
             ExprKind::Assign(place, value) => self.assign(place, value, e.span),
             ExprKind::AssignOp(op, place, value) => {
                 let place_ty = self.place(place, e.span);
-                let ty = self.binary_types(Operator::Binary(*op), place, value, e.span, Some(place_ty.clone()));
+                let ty = self.binary_types(
+                    Operator::Binary(*op),
+                    place,
+                    value,
+                    e.span,
+                    Some(place_ty.clone()),
+                );
                 self.unify(&place_ty, &ty, e.span);
                 Ty::unit()
             }
             ExprKind::Call(path, args) => self.call(e, path, args, expected),
-            ExprKind::Method { receiver, name, generics, args } => self.method(e, receiver, name, generics, args, expected),
+            ExprKind::Method { receiver, name, generics, args } => {
+                self.method(e, receiver, name, generics, args, expected)
+            }
             ExprKind::Field(base, index) => self.field(e, base, *index as usize),
             ExprKind::Index(base, index) => self.index(e, base, index),
             ExprKind::Cast(x, ty) => self.cast(x, ty, e.span),
             ExprKind::Tuple(list) => self.tuple(list, expected),
             ExprKind::Array(list) => self.array(list, expected),
-            ExprKind::If(cond, on_true, on_false) => self.if_else(cond, on_true, on_false.as_deref(), expected),
+            ExprKind::If(cond, on_true, on_false) => {
+                self.if_else(cond, on_true, on_false.as_deref(), expected)
+            }
             ExprKind::Block(block) => self.block(block, expected),
             ExprKind::Loop(l) => self.loop_expr(e.id, l, expected),
-            ExprKind::Break(label, value) => self.break_expr(e.id, label.as_ref(), value.as_deref(), e.span),
+            ExprKind::Break(label, value) => {
+                self.break_expr(e.id, label.as_ref(), value.as_deref(), e.span)
+            }
             ExprKind::Continue(label) => self.continue_expr(e.id, label.as_ref(), e.span),
             ExprKind::Return(value) => {
                 let result = self.result.clone();
@@ -77,7 +97,10 @@ impl Checker<'_, '_, '_> {
             }
             ExprKind::Ref(_, x) => {
                 let ty = self.expr(x, expected);
-                if !matches!(self.infer.resolve(&ty), Ty::Tensor { .. } | Ty::View { .. } | Ty::Error | Ty::Never) {
+                if !matches!(
+                    self.infer.resolve(&ty),
+                    Ty::Tensor { .. } | Ty::View { .. } | Ty::Error | Ty::Never
+                ) {
                     self.report.error(e.span, messages::reference_to_value());
                 }
                 ty
@@ -180,13 +203,25 @@ impl Checker<'_, '_, '_> {
     }
 
     /// `place` is the left side's type where it is a place that is checked already.
-    fn binary_types(&mut self, op: Operator, a: &Expr, b: &Expr, span: Span, place: Option<Ty>) -> Ty {
+    fn binary_types(
+        &mut self,
+        op: Operator,
+        a: &Expr,
+        b: &Expr,
+        span: Span,
+        place: Option<Ty>,
+    ) -> Ty {
         let left = match place {
             Some(ty) => ty,
             None => self.expr(a, None),
         };
         let right = self.expr(b, None);
-        let ty = self.elementwise(&left, &right, matches!(op, Operator::Binary(BinaryOp::Shl | BinaryOp::Shr)), span);
+        let ty = self.elementwise(
+            &left,
+            &right,
+            matches!(op, Operator::Binary(BinaryOp::Shl | BinaryOp::Shr)),
+            span,
+        );
         match op {
             Operator::Binary(op) => {
                 self.rule(span, &ty, ElementRule::Binary(op));
@@ -213,7 +248,9 @@ impl Checker<'_, '_, '_> {
                 true
             }
             (Ty::Tile(a, s), Ty::Tile(b, t)) => s == t && self.infer.unify_el(*a, *b),
-            (Ty::Scalar(a) | Ty::Tile(a, _), Ty::Scalar(b) | Ty::Tile(b, _)) => self.infer.unify_el(*a, *b),
+            (Ty::Scalar(a) | Ty::Tile(a, _), Ty::Scalar(b) | Ty::Tile(b, _)) => {
+                self.infer.unify_el(*a, *b)
+            }
             _ => false,
         };
         if !fits {
@@ -221,7 +258,13 @@ impl Checker<'_, '_, '_> {
             self.report.rustc_error(span, message);
             return Ty::Error;
         }
-        if matches!(left, Ty::Tile(..)) { left } else if matches!(right, Ty::Tile(..)) { right } else { left }
+        if matches!(left, Ty::Tile(..)) {
+            left
+        } else if matches!(right, Ty::Tile(..)) {
+            right
+        } else {
+            left
+        }
     }
 
     fn assign(&mut self, place: &Expr, value: &Expr, span: Span) -> Ty {
@@ -248,7 +291,10 @@ impl Checker<'_, '_, '_> {
             ExprKind::Field(base, _) | ExprKind::Index(base, _) => {
                 self.place(base, span);
                 let ty = self.expr(place, None);
-                if !matches!(self.infer.resolve(self.typed.ty(base.id)), Ty::Tuple(_) | Ty::Array(..) | Ty::Error) {
+                if !matches!(
+                    self.infer.resolve(self.typed.ty(base.id)),
+                    Ty::Tuple(_) | Ty::Array(..) | Ty::Error
+                ) {
                     self.report.error(span, messages::assign_place());
                 }
                 ty
@@ -270,7 +316,8 @@ impl Checker<'_, '_, '_> {
             }
             Ty::Error | Ty::Never => Ty::Error,
             other => {
-                self.report.rustc_error(e.span, format!("`{}` has no field `{index}`", self.show(&other)));
+                self.report
+                    .rustc_error(e.span, format!("`{}` has no field `{index}`", self.show(&other)));
                 Ty::Error
             }
         }
@@ -303,7 +350,8 @@ impl Checker<'_, '_, '_> {
                 return Ty::Error;
             }
             other => {
-                self.report.rustc_error(e.span, format!("`{}` can't be indexed", self.show(&other)));
+                self.report
+                    .rustc_error(e.span, format!("`{}` can't be indexed", self.show(&other)));
                 return Ty::Error;
             }
         };
@@ -311,7 +359,9 @@ impl Checker<'_, '_, '_> {
             Some(Dim::Const(n)) if usize::try_from(n).is_ok_and(|n| n < len) => {
                 self.typed.meanings.insert(e.id, Meaning::Position(n as usize));
             }
-            Some(Dim::Const(n)) => self.report.error(index.span, messages::index_out_of_range(n, len)),
+            Some(Dim::Const(n)) => {
+                self.report.error(index.span, messages::index_out_of_range(n, len))
+            }
             _ => self.report.error(index.span, messages::constant_index()),
         }
         element
@@ -321,10 +371,12 @@ impl Checker<'_, '_, '_> {
         let from = self.expr(x, None);
         let to = self.ty(ty);
         match (self.infer.resolve(&from), self.infer.resolve(&to)) {
-            (Ty::Scalar(a), Ty::Scalar(b)) => {
-                if self.infer.kind(a) == Some(Kind::Int) && matches!(b, El::Is(e) if e.known().is_some_and(Element::is_integer)) {
-                    self.infer.unify_el(a, b);
-                }
+            (Ty::Scalar(a), Ty::Scalar(El::Is(b)))
+                if b.known().is_some_and(Element::is_integer) =>
+            {
+                // A literal takes the type that it is cast to.
+                let is_literal = self.infer.kind(a) == Some(Kind::Int);
+                let _ = is_literal && self.infer.unify_el(a, El::Is(b));
             }
             (Ty::Tile(..), _) => self.report.error(span, messages::cast_of_tile()),
             _ => {}
@@ -338,7 +390,9 @@ impl Checker<'_, '_, '_> {
             Some(Ty::Tuple(types)) if types.len() == list.len() => Some(types),
             _ => None,
         };
-        Ty::Tuple(list.iter().enumerate().map(|(i, e)| self.expr(e, hints.map(|h| &h[i]))).collect())
+        Ty::Tuple(
+            list.iter().enumerate().map(|(i, e)| self.expr(e, hints.map(|h| &h[i]))).collect(),
+        )
     }
 
     fn array(&mut self, list: &[Expr], expected: Option<&Ty>) -> Ty {
@@ -356,7 +410,9 @@ impl Checker<'_, '_, '_> {
         let mut axes = Vec::new();
         for e in list {
             match self.names.dim(e) {
-                Some(Dim::Const(n)) if (0..list.len() as i64).contains(&n) && !axes.contains(&(n as u32)) => {
+                Some(Dim::Const(n))
+                    if (0..list.len() as i64).contains(&n) && !axes.contains(&(n as u32)) =>
+                {
                     axes.push(n as u32);
                 }
                 _ => {

@@ -43,19 +43,27 @@ impl Checker<'_, '_, '_> {
         let mut bindings = self.fresh_bindings(helper);
         self.turbofish(helper, generics, &mut bindings);
         if args.len() != signature.params.len() {
-            self.report.rustc_error(e.span, messages::argument_count(&helper.name, signature.params.len(), args.len()));
+            self.report.rustc_error(
+                e.span,
+                messages::argument_count(&helper.name, signature.params.len(), args.len()),
+            );
         }
         for (arg, declared) in args.iter().zip(&signature.params) {
             let hint = bindings.substitute(declared);
             let got = self.expr(arg, hint.as_ref());
             let got = self.infer.resolve(&got);
-            if let (Ty::Tensor { mutable: false, .. }, Ty::Tensor { mutable: true, .. }) = (declared, &got) {
+            if let (Ty::Tensor { mutable: false, .. }, Ty::Tensor { mutable: true, .. }) =
+                (declared, &got)
+            {
                 self.report.error(arg.span, messages::sub_tensor_as_shared(&helper.name));
             }
             let fits = self.matches(declared, &got, &mut bindings)
                 && bindings.substitute(declared).is_none_or(|ty| self.infer.unify(&ty, &got));
             if !fits {
-                let message = messages::mismatch(&messages::type_text(declared, self.names), &self.show(&got));
+                let message = messages::mismatch(
+                    &messages::type_text(declared, self.names),
+                    &self.show(&got),
+                );
                 self.report.rustc_error(arg.span, message);
             }
         }
@@ -69,7 +77,9 @@ impl Checker<'_, '_, '_> {
         };
         let result = bindings.substitute(&signature.result).unwrap_or(Ty::Error);
         let types = bindings.types;
-        self.typed.targets.insert(e.id, Target::Helper { path: helper.path.clone(), types, consts });
+        self.typed
+            .targets
+            .insert(e.id, Target::Helper { path: helper.path.clone(), types, consts });
         result
     }
 
@@ -103,7 +113,9 @@ impl Checker<'_, '_, '_> {
         for g in &helper.generics {
             match g.kind {
                 GenericKind::Element => bindings.types.push(self.infer.el(Kind::Any)),
-                GenericKind::Array(rank) => bindings.consts.push((g.kind, vec![None; rank as usize])),
+                GenericKind::Array(rank) => {
+                    bindings.consts.push((g.kind, vec![None; rank as usize]))
+                }
                 kind => bindings.consts.push((kind, vec![None])),
             }
         }
@@ -127,7 +139,8 @@ impl Checker<'_, '_, '_> {
                     if numbers.len() == slots.len() {
                         *slots = numbers.into_iter().map(Some).collect();
                     } else {
-                        self.report.rustc_error(helper.name.span(), "an array argument of another length");
+                        self.report
+                            .rustc_error(helper.name.span(), "an array argument of another length");
                     }
                 }
                 const_index += 1;
@@ -143,14 +156,19 @@ impl Checker<'_, '_, '_> {
                 None => {
                     let path = syn::Path::from(name.clone());
                     let expr = Expr {
-                        kind: crate::ast::ExprKind::Path(crate::ast::PathExpr { path, generics: Vec::new() }),
+                        kind: crate::ast::ExprKind::Path(crate::ast::PathExpr {
+                            path,
+                            generics: Vec::new(),
+                        }),
                         id: crate::ast::ExprId(u32::MAX),
                         span: name.span(),
                     };
                     self.names.dim(&expr).map(|d| vec![d])
                 }
             },
-            GenericArg::Value(Expr { kind: crate::ast::ExprKind::Bool(b), .. }) => Some(vec![Dim::Const(i64::from(*b))]),
+            GenericArg::Value(Expr { kind: crate::ast::ExprKind::Bool(b), .. }) => {
+                Some(vec![Dim::Const(i64::from(*b))])
+            }
             GenericArg::Value(e) => {
                 let dim = self.names.dim(e);
                 if dim.is_none() {
@@ -192,7 +210,9 @@ impl Checker<'_, '_, '_> {
         match (declared, got) {
             (_, Ty::Error | Ty::Never | Ty::Var(_)) | (Ty::Error, _) => true,
             (Ty::Scalar(a), Ty::Scalar(b)) => self.matches_el(*a, *b, bindings),
-            (Ty::Tile(a, s), Ty::Tile(b, t)) => self.matches_el(*a, *b, bindings) && bindings.matches_shape(s, t),
+            (Ty::Tile(a, s), Ty::Tile(b, t)) => {
+                self.matches_el(*a, *b, bindings) && bindings.matches_shape(s, t)
+            }
             (
                 Ty::Tensor { element: a, extents: s, .. },
                 Ty::Tensor { element: b, extents: t, .. },
@@ -202,7 +222,9 @@ impl Checker<'_, '_, '_> {
             }
             (Ty::Shape(s), Ty::Shape(t)) => bindings.matches_extents(s, t),
             (Ty::Order(a), Ty::Order(b)) => a == b,
-            (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.matches(a, b, bindings)),
+            (Ty::Tuple(a), Ty::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.matches(a, b, bindings))
+            }
             (Ty::Array(a, n), Ty::Array(b, m)) => n == m && self.matches(a, b, bindings),
             _ => false,
         }
@@ -210,7 +232,9 @@ impl Checker<'_, '_, '_> {
 
     fn matches_el(&mut self, declared: El, got: El, bindings: &Bindings) -> bool {
         match declared {
-            El::Is(ElementType::Param(TypeParam(p))) => self.infer.unify_el(bindings.types[p as usize], got),
+            El::Is(ElementType::Param(TypeParam(p))) => {
+                self.infer.unify_el(bindings.types[p as usize], got)
+            }
             other => self.infer.unify_el(other, got),
         }
     }
@@ -250,7 +274,9 @@ impl Bindings {
 
     fn dim(&self, declared: &Dim) -> Option<Dim> {
         match declared {
-            Dim::Param { param, axis } => self.consts[param.0 as usize].1[axis.unwrap_or(0) as usize].clone(),
+            Dim::Param { param, axis } => {
+                self.consts[param.0 as usize].1[axis.unwrap_or(0) as usize].clone()
+            }
             Dim::Expr(op, a, b) => Some(Dim::combine(*op, self.dim(a)?, self.dim(b)?)),
             other => Some(other.clone()),
         }
@@ -284,7 +310,9 @@ impl Bindings {
                 Ty::View { mutable: *mutable, element: self.el(*element), shape: shape(s)? }
             }
             Ty::Shape(s) => Ty::Shape(extents(s)?),
-            Ty::Tuple(list) => Ty::Tuple(list.iter().map(|t| self.substitute(t)).collect::<Option<_>>()?),
+            Ty::Tuple(list) => {
+                Ty::Tuple(list.iter().map(|t| self.substitute(t)).collect::<Option<_>>()?)
+            }
             Ty::Array(t, n) => Ty::Array(Box::new(self.substitute(t)?), *n),
             other => other.clone(),
         })

@@ -142,10 +142,13 @@ impl Infer {
                 Ty::Tensor { mutable: m, element: a, extents: s },
                 Ty::Tensor { mutable: n, element: b, extents: t },
             ) => (!m || n) && s == t && self.unify_el(a, b),
-            (Ty::View { mutable: m, element: a, shape: s }, Ty::View { mutable: n, element: b, shape: t }) => {
-                m == n && s == t && self.unify_el(a, b)
+            (
+                Ty::View { mutable: m, element: a, shape: s },
+                Ty::View { mutable: n, element: b, shape: t },
+            ) => m == n && s == t && self.unify_el(a, b),
+            (Ty::Tuple(a), Ty::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| self.unify(a, b))
             }
-            (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| self.unify(a, b)),
             (Ty::Array(a, n), Ty::Array(b, m)) => n == m && self.unify(&a, &b),
             (a, b) => a == b,
         }

@@ -17,7 +17,12 @@ struct TensorTy {
 
 impl Checker<'_, '_, '_> {
     /// Checks a call of the memory family: the result's type, and the axis if it takes one.
-    pub(super) fn memory_word(&mut self, e: &Expr, word: Word, args: &[&Expr]) -> (Ty, Option<u32>) {
+    pub(super) fn memory_word(
+        &mut self,
+        e: &Expr,
+        word: Word,
+        args: &[&Expr],
+    ) -> (Ty, Option<u32>) {
         let ty = match word {
             Word::LoadLike(rank) => self.load_like(args, rank),
             Word::LoadOwn => match self.tensor(args[0]) {
@@ -27,7 +32,9 @@ impl Checker<'_, '_, '_> {
             Word::StoreTile => self.store(args[1], args[0]),
             Word::StoreOwn => self.store(args[0], args[1]),
             Word::LoadTile => {
-                let (Some(t), Some(shape)) = (self.tensor(args[0]), self.shape_arg(args[1])) else { return (Ty::Error, None) };
+                let (Some(t), Some(shape)) = (self.tensor(args[0]), self.shape_arg(args[1])) else {
+                    return (Ty::Error, None);
+                };
                 if t.mutable {
                     self.report.error(args[0].span, messages::partition_of_mutable("load_tile"));
                 }
@@ -53,7 +60,8 @@ impl Checker<'_, '_, '_> {
                 }
                 Ty::unit()
             }),
-            Word::Grid => self.view_word(args[0], |_, _, _, shape| Ty::Array(Box::new(Ty::i32()), shape.len())),
+            Word::Grid => self
+                .view_word(args[0], |_, _, _, shape| Ty::Array(Box::new(Ty::i32()), shape.len())),
             Word::TileCount => {
                 let mut axis = None;
                 let ty = self.view_word(args[0], |c, _, _, shape| {
@@ -78,7 +86,9 @@ impl Checker<'_, '_, '_> {
     fn tensor(&mut self, e: &Expr) -> Option<TensorTy> {
         let ty = self.expr(e, None);
         match self.infer.resolve(&ty) {
-            Ty::Tensor { mutable, element, extents } => Some(TensorTy { mutable, element, extents }),
+            Ty::Tensor { mutable, element, extents } => {
+                Some(TensorTy { mutable, element, extents })
+            }
             Ty::Error | Ty::Never => None,
             other => {
                 self.report.rustc_error(e.span, messages::mismatch("a tensor", &self.show(&other)));
@@ -108,7 +118,8 @@ impl Checker<'_, '_, '_> {
         }
         let Some(shape) = self.own_tile(&y, args[1]) else { return Ty::Error };
         if x.extents.len() != shape.len() || rank.is_some_and(|r| r != shape.len()) {
-            self.report.rustc_error(args[0].span, messages::like_rank(x.extents.len(), shape.len()));
+            self.report
+                .rustc_error(args[0].span, messages::like_rank(x.extents.len(), shape.len()));
             return Ty::Error;
         }
         Ty::Tile(x.element, shape)
@@ -119,7 +130,10 @@ impl Checker<'_, '_, '_> {
         match t {
             Some(t) => {
                 if !t.mutable {
-                    self.report.rustc_error(tensor.span, "a `&Tensor` can't be stored to: take it as `&mut Tensor`");
+                    self.report.rustc_error(
+                        tensor.span,
+                        "a `&Tensor` can't be stored to: take it as `&mut Tensor`",
+                    );
                 }
                 match t.extents.iter().cloned().collect::<Option<Shape>>() {
                     Some(shape) => {

@@ -205,7 +205,10 @@ impl Checker<'_, '_, '_> {
                     list.iter().zip(&types).for_each(|(p, t)| self.bind(p, t));
                 }
                 other => {
-                    self.report.rustc_error(*span, messages::tuple_pattern(list.len(), &self.show(&other)));
+                    self.report.rustc_error(
+                        *span,
+                        messages::tuple_pattern(list.len(), &self.show(&other)),
+                    );
                     list.iter().for_each(|p| self.bind(p, &Ty::Error));
                 }
             },
@@ -235,24 +238,30 @@ impl Checker<'_, '_, '_> {
                     }
                 }
             }
-            TypeKind::Tile(element, shape) => match (self.element(element), self.static_shape(shape)) {
-                (Some(e), Some(s)) => Ty::Tile(e, s),
-                _ => Ty::Error,
-            },
-            TypeKind::View { mutable, element, shape } => match (self.element(element), self.static_shape(shape)) {
-                (Some(element), Some(shape)) => Ty::View { mutable: *mutable, element, shape },
-                _ => Ty::Error,
-            },
-            TypeKind::Tensor { mutable, element, shape } => match (self.element(element), self.extents(shape)) {
-                (Some(element), Some(extents)) => {
-                    if *mutable && extents.iter().any(Option::is_none) {
-                        self.report.error(ty.span, messages::dynamic_sub_tensor());
-                        return Ty::Error;
-                    }
-                    Ty::Tensor { mutable: *mutable, element, extents }
+            TypeKind::Tile(element, shape) => {
+                match (self.element(element), self.static_shape(shape)) {
+                    (Some(e), Some(s)) => Ty::Tile(e, s),
+                    _ => Ty::Error,
                 }
-                _ => Ty::Error,
-            },
+            }
+            TypeKind::View { mutable, element, shape } => {
+                match (self.element(element), self.static_shape(shape)) {
+                    (Some(element), Some(shape)) => Ty::View { mutable: *mutable, element, shape },
+                    _ => Ty::Error,
+                }
+            }
+            TypeKind::Tensor { mutable, element, shape } => {
+                match (self.element(element), self.extents(shape)) {
+                    (Some(element), Some(extents)) => {
+                        if *mutable && extents.iter().any(Option::is_none) {
+                            self.report.error(ty.span, messages::dynamic_sub_tensor());
+                            return Ty::Error;
+                        }
+                        Ty::Tensor { mutable: *mutable, element, extents }
+                    }
+                    _ => Ty::Error,
+                }
+            }
             TypeKind::Shape(shape) => self.extents(shape).map_or(Ty::Error, Ty::Shape),
         }
     }
@@ -370,7 +379,12 @@ impl Checker<'_, '_, '_> {
             }
         }
         self.typed.result = Some(self.infer.finish(&self.result));
-        let known = self.typed.types.values().chain(self.typed.locals.iter().map(|l| &l.ty)).all(Ty::is_known);
+        let known = self
+            .typed
+            .types
+            .values()
+            .chain(self.typed.locals.iter().map(|l| &l.ty))
+            .all(Ty::is_known);
         if !known && self.report.count() == errors {
             // Nothing may reach lowering with a type that is not known.
             let name = &self.names.function.name;
@@ -386,17 +400,28 @@ impl Checker<'_, '_, '_> {
             }
             return;
         }
-        let Ty::Scalar(El::Is(ElementType::Known(element))) = self.infer.finish(&Ty::Scalar(el)) else { return };
+        let Ty::Scalar(El::Is(ElementType::Known(element))) = self.infer.finish(&Ty::Scalar(el))
+        else {
+            return;
+        };
         let numeric = element.has_arithmetic() || element == Element::Bool;
         let message = match rule {
-            ElementRule::Unary(op) | ElementRule::UnaryFunction(op) if !(numeric && op.takes(element.class())) => {
+            ElementRule::Unary(op) | ElementRule::UnaryFunction(op)
+                if !(numeric && op.takes(element.class())) =>
+            {
                 messages::unary_element(op, element)
             }
-            ElementRule::Binary(op) | ElementRule::BinaryFunction(op) if !(numeric && op.takes(element.class())) => {
+            ElementRule::Binary(op) | ElementRule::BinaryFunction(op)
+                if !(numeric && op.takes(element.class())) =>
+            {
                 messages::binary_element(op, element)
             }
-            ElementRule::Float(name) if !(numeric && element.is_float()) => messages::takes(name, "floats", element),
-            ElementRule::Bool(name) if element != Element::Bool => messages::takes(name, "bool", element),
+            ElementRule::Float(name) if !(numeric && element.is_float()) => {
+                messages::takes(name, "floats", element)
+            }
+            ElementRule::Bool(name) if element != Element::Bool => {
+                messages::takes(name, "bool", element)
+            }
             _ => return,
         };
         // The vocabulary's bounds say it of functions; operators on tiles are open to every element type.
@@ -404,7 +429,10 @@ impl Checker<'_, '_, '_> {
             ElementRule::UnaryFunction(UnaryOp::Not) => false,
             ElementRule::UnaryFunction(UnaryOp::Abs) => !element.has_arithmetic(),
             ElementRule::BinaryFunction(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor) => false,
-            ElementRule::UnaryFunction(_) | ElementRule::BinaryFunction(_) | ElementRule::Float(_) | ElementRule::Bool(_) => true,
+            ElementRule::UnaryFunction(_)
+            | ElementRule::BinaryFunction(_)
+            | ElementRule::Float(_)
+            | ElementRule::Bool(_) => true,
             _ => false,
         };
         if tile && !is_bound {

@@ -88,7 +88,10 @@ impl Ty {
     /// The element type of scalars, tiles, tensors and views.
     pub fn element(&self) -> Option<El> {
         match self {
-            Ty::Scalar(e) | Ty::Tile(e, _) | Ty::Tensor { element: e, .. } | Ty::View { element: e, .. } => Some(*e),
+            Ty::Scalar(e)
+            | Ty::Tile(e, _)
+            | Ty::Tensor { element: e, .. }
+            | Ty::View { element: e, .. } => Some(*e),
             _ => None,
         }
     }
@@ -133,8 +136,12 @@ impl Ty {
         match self {
             Ty::Scalar(El::Is(e)) => out.push(Type::Scalar(*e)),
             Ty::Tile(El::Is(e), shape) => out.push(Type::tile(*e, shape.iter().cloned())),
-            Ty::Tensor { element: El::Is(e), extents, .. } => out.push(Type::tensor(*e, extents.iter().cloned())),
-            Ty::View { element: El::Is(e), shape, .. } => out.push(Type::view(*e, shape.iter().cloned())),
+            Ty::Tensor { element: El::Is(e), extents, .. } => {
+                out.push(Type::tensor(*e, extents.iter().cloned()))
+            }
+            Ty::View { element: El::Is(e), shape, .. } => {
+                out.push(Type::view(*e, shape.iter().cloned()))
+            }
             Ty::Tuple(list) => list.iter().for_each(|t| t.flatten(out)),
             Ty::Array(ty, n) => (0..*n).for_each(|_| ty.flatten(out)),
             _ => {}

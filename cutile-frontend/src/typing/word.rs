@@ -1,9 +1,6 @@
 //! Calls of vocabulary functions and methods: argument and result types. Memory is in `memory`.
 
-use cutile_ir::{
-    Dim, Element, Shape,
-    op::ReduceKind,
-};
+use cutile_ir::{Dim, Element, Shape, op::ReduceKind};
 use syn::Ident;
 
 use super::{
@@ -59,7 +56,9 @@ impl Checker<'_, '_, '_> {
                 self.rule(e.span, &ty, ElementRule::BinaryFunction(op));
                 ty
             }
-            Word::Compare(_) => self.operands(args[0], args[1], e).with_element(El::known(Element::Bool)),
+            Word::Compare(_) => {
+                self.operands(args[0], args[1], e).with_element(El::known(Element::Bool))
+            }
             Word::Select => self.select(args, e),
             Word::Fma => {
                 let ty = self.operands(args[0], args[1], e);
@@ -72,7 +71,9 @@ impl Checker<'_, '_, '_> {
             Word::Reshape | Word::Broadcast => self.reshape(word, args, e),
             Word::Permute => self.permute(args),
             Word::Transpose => match self.tile(args[0]) {
-                Some((el, s)) if s.len() == 2 => Ty::Tile(el, [s[1].clone(), s[0].clone()].into_iter().collect()),
+                Some((el, s)) if s.len() == 2 => {
+                    Ty::Tile(el, [s[1].clone(), s[0].clone()].into_iter().collect())
+                }
                 Some((_, s)) => {
                     self.report.rustc_error(args[0].span, messages::transpose_rank(s.len()));
                     Ty::Error
@@ -128,7 +129,8 @@ impl Checker<'_, '_, '_> {
             }
             (Ty::Error | Ty::Never, _) | (_, None) => Ty::Error,
             (other, _) => {
-                self.report.rustc_error(args[0].span, messages::mismatch("a scalar", &self.show(&other)));
+                self.report
+                    .rustc_error(args[0].span, messages::mismatch("a scalar", &self.show(&other)));
                 Ty::Error
             }
         }
@@ -156,14 +158,18 @@ impl Checker<'_, '_, '_> {
     fn id_array(&mut self, e: &Expr, generics: &[GenericArg]) -> Ty {
         let rank = match generics.first() {
             Some(GenericArg::Value(v)) => self.names.dim(v).and_then(|d| d.known()),
-            Some(GenericArg::Name(name)) => match self.names.names.consts.get(&name.to_string()).map(|c| &c.value) {
-                Some(crate::resolve::ConstValue::Int(n)) => Some(*n),
-                _ => None,
-            },
+            Some(GenericArg::Name(name)) => {
+                match self.names.names.consts.get(&name.to_string()).map(|c| &c.value) {
+                    Some(crate::resolve::ConstValue::Int(n)) => Some(*n),
+                    _ => None,
+                }
+            }
             _ => None,
         };
         match rank {
-            Some(n) if (1..=cutile_ir::MAX_RANK as i64).contains(&n) => Ty::Array(Box::new(Ty::i32()), n as usize),
+            Some(n) if (1..=cutile_ir::MAX_RANK as i64).contains(&n) => {
+                Ty::Array(Box::new(Ty::i32()), n as usize)
+            }
             _ => {
                 self.report.error(e.span, messages::id_rank());
                 Ty::Error
@@ -186,7 +192,13 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn unary_word(&mut self, op: cutile_ir::op::UnaryOp, arg: &Expr, expected: Option<&Ty>, e: &Expr) -> Ty {
+    fn unary_word(
+        &mut self,
+        op: cutile_ir::op::UnaryOp,
+        arg: &Expr,
+        expected: Option<&Ty>,
+        e: &Expr,
+    ) -> Ty {
         let ty = self.expr(arg, expected.filter(|_| !op.gives_bool()));
         let ty = self.infer.resolve(&ty);
         if !ty.is_elementwise() {
@@ -240,7 +252,9 @@ impl Checker<'_, '_, '_> {
     }
 
     fn reshape(&mut self, word: Word, args: &[&Expr], e: &Expr) -> Ty {
-        let (Some((el, from)), Some(to)) = (self.tile(args[0]), self.shape_arg(args[1])) else { return Ty::Error };
+        let (Some((el, from)), Some(to)) = (self.tile(args[0]), self.shape_arg(args[1])) else {
+            return Ty::Error;
+        };
         let size = |s: &Shape| s.iter().try_fold(1i64, |n, d| d.known().map(|d| n * d));
         match word {
             Word::Reshape => {
@@ -250,7 +264,9 @@ impl Checker<'_, '_, '_> {
                     self.report.error(e.span, messages::reshape_size(a, b));
                 }
             }
-            _ if from.len() != to.len() => self.report.rustc_error(e.span, messages::broadcast_rank(from.len(), to.len())),
+            _ if from.len() != to.len() => {
+                self.report.rustc_error(e.span, messages::broadcast_rank(from.len(), to.len()))
+            }
             _ => {
                 for (axis, (a, b)) in from.iter().zip(&to).enumerate() {
                     if let (Some(a), Some(b)) = (a.known(), b.known())
@@ -273,12 +289,16 @@ impl Checker<'_, '_, '_> {
                 Ty::Tile(el, order.iter().map(|a| shape[*a as usize].clone()).collect())
             }
             (Some((_, shape)), Ty::Order(order)) => {
-                self.report.rustc_error(args[1].span, messages::permute_rank(shape.len(), order.len()));
+                self.report
+                    .rustc_error(args[1].span, messages::permute_rank(shape.len(), order.len()));
                 Ty::Error
             }
             (_, Ty::Error) | (None, _) => Ty::Error,
             _ => {
-                self.report.rustc_error(args[1].span, "an order of axes is expected: `const_array![1, 0]`");
+                self.report.rustc_error(
+                    args[1].span,
+                    "an order of axes is expected: `const_array![1, 0]`",
+                );
                 Ty::Error
             }
         }
@@ -289,14 +309,23 @@ impl Checker<'_, '_, '_> {
         let Some(axis) = self.axis(args[1], shape.len()) else { return (Ty::Error, None) };
         shape.remove(axis as usize);
         let ty = self.infer.resolve(self.typed.ty(args[0].id));
-        let name = crate::vocabulary::FUNCTIONS.iter().find(|(n, _)| name == n).map_or("reduction", |(n, _)| n);
+        let name = crate::vocabulary::FUNCTIONS
+            .iter()
+            .find(|(n, _)| name == n)
+            .map_or("reduction", |(n, _)| n);
         let element = match kind {
             ReduceKind::ArgMax | ReduceKind::ArgMin => El::known(Element::I32),
             _ => el,
         };
         match kind {
-            ReduceKind::Any | ReduceKind::All => self.rule(args[0].span, &ty, ElementRule::Bool(name)),
-            _ => self.rule(args[0].span, &ty, ElementRule::BinaryFunction(cutile_ir::op::BinaryOp::Add)),
+            ReduceKind::Any | ReduceKind::All => {
+                self.rule(args[0].span, &ty, ElementRule::Bool(name))
+            }
+            _ => self.rule(
+                args[0].span,
+                &ty,
+                ElementRule::BinaryFunction(cutile_ir::op::BinaryOp::Add),
+            ),
         }
         (Ty::Tile(element, shape), Some(axis))
     }
@@ -315,7 +344,8 @@ impl Checker<'_, '_, '_> {
         if !fits {
             self.report.rustc_error(args[0].span, messages::mma_shapes());
         }
-        if let (El::Is(a), El::Is(acc)) = (self.infer.resolve_el(a_el), self.infer.resolve_el(acc_el))
+        if let (El::Is(a), El::Is(acc)) =
+            (self.infer.resolve_el(a_el), self.infer.resolve_el(acc_el))
             && let (Some(a), Some(acc)) = (a.known(), acc.known())
             && !mma_elements(a, acc)
         {
@@ -351,11 +381,27 @@ fn mma_elements(a: Element, acc: Element) -> bool {
 fn arity(word: Word) -> usize {
     match word {
         Word::Ids | Word::Counts | Word::IdArray => 0,
-        Word::Constant(_) | Word::Iota | Word::Id | Word::Count | Word::LoadOwn | Word::Grid | Word::ShapeOf => 1,
+        Word::Constant(_)
+        | Word::Iota
+        | Word::Id
+        | Word::Count
+        | Word::LoadOwn
+        | Word::Grid
+        | Word::ShapeOf => 1,
         Word::Unary(_) | Word::Convert | Word::Bitcast | Word::Transpose | Word::ToScalar => 1,
-        Word::Full | Word::LoadLike(_) | Word::StoreTile | Word::StoreOwn | Word::Partition | Word::PartitionMut => 2,
+        Word::Full
+        | Word::LoadLike(_)
+        | Word::StoreTile
+        | Word::StoreOwn
+        | Word::Partition
+        | Word::PartitionMut => 2,
         Word::ViewLoad | Word::TileCount | Word::Binary(_) | Word::Compare(_) => 2,
         Word::Reshape | Word::Broadcast | Word::Permute | Word::Reduce(_) => 2,
-        Word::LoadTile | Word::ViewLoadPadded | Word::ViewStore | Word::Select | Word::Fma | Word::Mma => 3,
+        Word::LoadTile
+        | Word::ViewLoadPadded
+        | Word::ViewStore
+        | Word::Select
+        | Word::Fma
+        | Word::Mma => 3,
     }
 }

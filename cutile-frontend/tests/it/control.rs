@@ -22,7 +22,8 @@ fn a_conditional_index_in_a_loop() {
         }";
     let mut x = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
     let mut y = [0.0f32; 2];
-    run(source, "", &mut [0.into(), (&mut x).into(), (&mut y).into()], 1).expect("every index is in range");
+    run(source, "", &mut [0.into(), (&mut x).into(), (&mut y).into()], 1)
+        .expect("every index is in range");
     assert_eq!(y, [16.0, 20.0]);
     let fault = run(source, "", &mut [1.into(), (&mut x).into(), (&mut y).into()], 1);
     assert!(fault.is_err(), "tile 100 of 4");
@@ -46,7 +47,8 @@ fn an_index_that_wraps_is_a_fault_when_it_is_reached() {
 
 #[test]
 fn accesses_that_are_not_reached_are_not_judged() {
-    for guard in ["if i < 2 { acc += v.load([i]); }", "if i >= 2 { continue; } acc += v.load([i]);"] {
+    for guard in ["if i < 2 { acc += v.load([i]); }", "if i >= 2 { continue; } acc += v.load([i]);"]
+    {
         let source = format!(
             "#[cutile::entry()]
             fn k(x: &Tensor<f32, {{[-1]}}>, y: &mut Tensor<f32, {{[2]}}>) {{
@@ -244,7 +246,8 @@ fn while_conditions_are_not_asked_after_a_break() {
             y.store(full(i, y.shape()));
         }";
     let (mut x, mut y) = ([1, 1, 1], [0; 1]);
-    run(source, "", &mut [(&mut x).into(), (&mut y).into()], 1).expect("element 3 is not asked for");
+    run(source, "", &mut [(&mut x).into(), (&mut y).into()], 1)
+        .expect("element 3 is not asked for");
     assert_eq!(y, [3]);
 }
 

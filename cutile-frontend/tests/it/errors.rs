@@ -10,11 +10,13 @@ use super::complaints;
 
 #[test]
 fn all_errors_come_at_once_each_at_its_token() {
-    let found = complaints("#[cutile::entry(slow)]
+    let found = complaints(
+        "#[cutile::entry(slow)]
 fn k(n: i32, y: &mut Tensor<f32, {[4]}>) {
     for i in 0..=n { match i { _ => {} } }
     y.store(y.load().reshape(const_shape![5]));
-}");
+}",
+    );
     assert_eq!(
         found,
         [
@@ -29,7 +31,8 @@ fn k(n: i32, y: &mut Tensor<f32, {[4]}>) {
 
 #[test]
 fn what_rustc_says_is_left_to_it() {
-    let found = complaints("#[cutile::entry()]
+    let found = complaints(
+        "#[cutile::entry()]
 fn k<const S: [i32; 2]>(n: i32, x: &Tensor<f32, {[-1, -1]}>, y: &mut Tensor<f32, S>) {
     let t: Tile<f32, S> = full(n, y.shape());
     let u = undefined + 1;
@@ -37,21 +40,24 @@ fn k<const S: [i32; 2]>(n: i32, x: &Tensor<f32, {[-1, -1]}>, y: &mut Tensor<f32,
     let w = reduce_sum(t, 2);
     if t > 0.0 {}
     x.store(t);
-}");
+}",
+    );
     assert!(found.iter().all(|m| m.starts_with("rustc: ")), "{found:#?}");
     assert_eq!(found.len(), 6, "{found:#?}");
 }
 
 #[test]
 fn views_and_tensors_are_chosen_before_the_launch() {
-    let found = complaints("#[cutile::entry()]
+    let found = complaints(
+        "#[cutile::entry()]
 fn k(n: i32, x: &Tensor<f32, {[-1]}>, y: &mut Tensor<f32, {[4]}>) {
     let a = x.partition(const_shape![4]);
     let b = if n > 0 { a } else { x.partition(const_shape![4]) };
     let mut pair = (1, a);
     pair.1 = a;
     y.store(b.load([0]));
-}");
+}",
+    );
     assert_eq!(
         found,
         [
@@ -102,12 +108,17 @@ fn mutations(tokens: &TokenStream) -> Vec<TokenStream> {
     let mut all = Vec::new();
     for i in 0..list.len() {
         let (before, after) = (&list[..i], &list[i + 1..]);
-        let rebuilt = |middle: &[TokenTree]| before.iter().chain(middle).chain(after).cloned().collect();
+        let rebuilt =
+            |middle: &[TokenTree]| before.iter().chain(middle).chain(after).cloned().collect();
         all.push(rebuilt(&[]));
         all.push(rebuilt(&[list[i].clone(), list[i].clone()]));
         if let TokenTree::Group(g) = &list[i] {
             all.push(rebuilt(&[TokenTree::Group(Group::new(Delimiter::Parenthesis, g.stream()))]));
-            all.extend(mutations(&g.stream()).into_iter().map(|inner| rebuilt(&[TokenTree::Group(Group::new(g.delimiter(), inner))])));
+            all.extend(
+                mutations(&g.stream())
+                    .into_iter()
+                    .map(|inner| rebuilt(&[TokenTree::Group(Group::new(g.delimiter(), inner))])),
+            );
         }
     }
     all
@@ -122,8 +133,12 @@ fn no_input_makes_it_panic() {
     for mutation in mutations(&tokens) {
         if let Ok(item) = syn::parse2(mutation) {
             let compiled = compile(&item);
-            assert!(compiled.report.is_clean() != compiled.units.is_empty() || compiled.module.functions.is_empty());
-            let own = compiled.report.errors().iter().find(|d| d.message.contains("a fault of cutile's"));
+            assert!(
+                compiled.report.is_clean() != compiled.units.is_empty()
+                    || compiled.module.functions.is_empty()
+            );
+            let own =
+                compiled.report.errors().iter().find(|d| d.message.contains("a fault of cutile's"));
             assert!(own.is_none(), "{own:?} of {}", quote::quote!(#item));
             tried += 1;
         }

@@ -77,14 +77,19 @@ fn nested_helpers_belong_to_their_function() {
 
 #[test]
 fn only_entries_become_units_of_their_own_with_what_they_call() {
-    let compiled = front_end("
+    let compiled = front_end(
+        "
         #[cutile::entry()]
         fn k(n: i32, y: &mut Tensor<i32, {[1]}>) { y.store(full(a(n), y.shape())) }
         fn a(n: i32) -> i32 { b(n) + b(1) }
         fn b(n: i32) -> i32 { n }
-        fn unused(n: i32) -> i32 { b(n) }");
-    let names: Vec<Vec<&str>> =
-        compiled.units.iter().map(|u| u.module.functions.iter().map(|f| f.name.as_str()).collect()).collect();
+        fn unused(n: i32) -> i32 { b(n) }",
+    );
+    let names: Vec<Vec<&str>> = compiled
+        .units
+        .iter()
+        .map(|u| u.module.functions.iter().map(|f| f.name.as_str()).collect())
+        .collect();
     assert_eq!(names, [vec!["k", "a", "b"], vec!["a", "b"], vec!["b"], vec!["unused", "b"]]);
 }
 
@@ -124,7 +129,10 @@ fn declared_specialisations_are_lines() {
     let compiled = front_end("
         #[cutile::entry(fast_math, specialize(S = [64, 64], T = f32, F = true), specialize(T = f16, F = false, S = [8, 8]))]
         fn k<T: Number, const S: [i32; 2], const F: bool>(y: &mut Tensor<T, S>) { if F { y.store(zeros(y.shape())) } }");
-    assert_eq!(compiled.units[0].specialisations, "T=f32, S=[64, 64], F=true\nT=f16, S=[8, 8], F=false");
+    assert_eq!(
+        compiled.units[0].specialisations,
+        "T=f32, S=[64, 64], F=true\nT=f16, S=[8, 8], F=false"
+    );
     assert!(compiled.units[0].module.functions[0].fast_math);
     for line in compiled.units[0].specialisations.lines() {
         cutile_ir::Specialisation::parse(line, &compiled.units[0].module.functions[0]).expect(line);

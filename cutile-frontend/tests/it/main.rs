@@ -12,7 +12,8 @@ use cutile_frontend::{Compiled, compile};
 
 /// Compiles the items of a kernel module.
 fn front_end(items: &str) -> Compiled {
-    let item = syn::parse_str(&format!("mod kernels {{ use cutile::core::*;\n{items}\n}}")).expect("the test's source is Rust");
+    let item = syn::parse_str(&format!("mod kernels {{ use cutile::core::*;\n{items}\n}}"))
+        .expect("the test's source is Rust");
     compile(&item)
 }
 

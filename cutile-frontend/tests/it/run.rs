@@ -54,9 +54,18 @@ impl From<bool> for Given<'_> {
 impl Given<'_> {
     fn arg(&mut self) -> Arg {
         match self {
-            Given::F32(d) => TensorArg::contiguous(d.as_mut_ptr().cast(), Element::F32, &[d.len() as i64]).into(),
-            Given::I32(d) => TensorArg::contiguous(d.as_mut_ptr().cast(), Element::I32, &[d.len() as i64]).into(),
-            Given::Bytes(d, e) => TensorArg::contiguous(d.as_mut_ptr().cast(), *e, &[d.len() as i64 / e.bytes() as i64]).into(),
+            Given::F32(d) => {
+                TensorArg::contiguous(d.as_mut_ptr().cast(), Element::F32, &[d.len() as i64]).into()
+            }
+            Given::I32(d) => {
+                TensorArg::contiguous(d.as_mut_ptr().cast(), Element::I32, &[d.len() as i64]).into()
+            }
+            Given::Bytes(d, e) => TensorArg::contiguous(
+                d.as_mut_ptr().cast(),
+                *e,
+                &[d.len() as i64 / e.bytes() as i64],
+            )
+            .into(),
             Given::Int(n) => Arg::from(*n),
             Given::Float(x) => Arg::from(*x),
             Given::Flag(b) => Arg::from(*b),
@@ -65,7 +74,12 @@ impl Given<'_> {
 }
 
 /// Runs the entry of a module of rank-1 tensors over a grid of `programs`.
-pub(crate) fn run(items: &str, specialisation: &str, args: &mut [Given<'_>], programs: u32) -> Result<(), RunError> {
+pub(crate) fn run(
+    items: &str,
+    specialisation: &str,
+    args: &mut [Given<'_>],
+    programs: u32,
+) -> Result<(), RunError> {
     let compiled = front_end(items);
     let complaints: Vec<&str> = compiled
         .report
@@ -77,8 +91,10 @@ pub(crate) fn run(items: &str, specialisation: &str, args: &mut [Given<'_>], pro
     assert!(complaints.is_empty(), "{complaints:#?}");
     let root = compiled.module.functions.iter().position(|f| f.entry.is_some()).expect("an entry");
     let module = &compiled.units[root].module;
-    let values = Specialisation::parse(specialisation, &module.functions[0]).expect("the test's specialisation suits");
-    let kernel = cutile_ir::specialise(module, &values).unwrap_or_else(|e| panic!("{module}\n{e:#?}"));
+    let values = Specialisation::parse(specialisation, &module.functions[0])
+        .expect("the test's specialisation suits");
+    let kernel =
+        cutile_ir::specialise(module, &values).unwrap_or_else(|e| panic!("{module}\n{e:#?}"));
     let program = Program::new(&kernel).unwrap_or_else(|e| panic!("{kernel}\n{e}"));
     let args: Vec<Arg> = args.iter_mut().map(Given::arg).collect();
     // SAFETY: each tensor argument is a slice that is borrowed mutably for the call.

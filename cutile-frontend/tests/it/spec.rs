@@ -66,7 +66,9 @@ fn relu_and_add() {
 
 #[test]
 fn operations_know_their_place() {
-    let compiled = front_end("#[cutile::entry()]\nfn f<const S: [i32; 1]>(y: &mut Tensor<f32, S>) {\n    y.store(y.load() * 2.0);\n}");
+    let compiled = front_end(
+        "#[cutile::entry()]\nfn f<const S: [i32; 1]>(y: &mut Tensor<f32, S>) {\n    y.store(y.load() * 2.0);\n}",
+    );
     let text = compiled.units[0].module.to_string();
     let product = text.lines().find(|l| l.contains("binary mul")).unwrap_or_default();
     assert!(product.ends_with("loc 0:4:22"), "{product}");

@@ -98,7 +98,9 @@ fn nan_compares_as_ieee_says() {
 
 #[test]
 fn ragged_reductions_see_valid_elements_only() {
-    for (reduction, expected) in [("reduce_max", -1.0), ("reduce_sum", -15.0), ("reduce_min", -5.0), ("reduce_prod", -120.0)] {
+    for (reduction, expected) in
+        [("reduce_max", -1.0), ("reduce_sum", -15.0), ("reduce_min", -5.0), ("reduce_prod", -120.0)]
+    {
         let source = format!(
             "#[cutile::entry()]
             fn k(x: &Tensor<f32, {{[-1]}}>, y: &mut Tensor<f32, {{[1]}}>) {{
@@ -136,8 +138,14 @@ fn sub_tiles_stay_inside_the_sub_tensor() {
     let mut y = [1.0f32; 8];
     run(source, "S=[4]", &mut [2.into(), (&mut y).into()], 2).unwrap();
     assert_eq!(y, [2.0, 2.0, 3.0, 3.0, 2.0, 2.0, 3.0, 3.0]);
-    assert!(run(source, "S=[4]", &mut [3.into(), (&mut y).into()], 2).is_err(), "tile 2 is another program's");
-    assert!(run(source, "S=[3]", &mut [1.into(), (&mut y).into()], 2).is_err(), "2 does not divide 3");
+    assert!(
+        run(source, "S=[4]", &mut [3.into(), (&mut y).into()], 2).is_err(),
+        "tile 2 is another program's"
+    );
+    assert!(
+        run(source, "S=[3]", &mut [1.into(), (&mut y).into()], 2).is_err(),
+        "2 does not divide 3"
+    );
 }
 
 #[test]
@@ -165,7 +173,9 @@ fn failed_assertions_say_their_text() {
         }";
     let mut y = [0];
     run(source, "", &mut [1.into(), (&mut y).into()], 1).unwrap();
-    let text = |n: i32, y: &mut [i32; 1]| run(source, "", &mut [n.into(), y.into()], 1).unwrap_err().to_string();
+    let text = |n: i32, y: &mut [i32; 1]| {
+        run(source, "", &mut [n.into(), y.into()], 1).unwrap_err().to_string()
+    };
     assert!(text(3, &mut y).contains("not three"));
     assert!(text(9, &mut y).contains("assertion failed: n + 1 < 10"));
 }

@@ -27,11 +27,15 @@ impl Rewriter<'_> {
             Expr::Path(p) => match p.path.get_ident() {
                 Some(name) if self.generic(name) == Some(GenericKind::Int) => quote!(#name),
                 // A variable; reported by the front end.
-                Some(name) if name.to_string().contains(char::is_lowercase) => quote_spanned!(span=> #krate::core::shape::Any),
+                Some(name) if name.to_string().contains(char::is_lowercase) => {
+                    quote_spanned!(span=> #krate::core::shape::Any)
+                }
                 _ => quote_spanned!(span=> #krate::core::shape::C<{ #p }>),
             },
             Expr::Index(i) => match (array_name(&i.expr), literal(&i.index)) {
-                (Some(name), Some(axis)) if matches!(self.generic(name), Some(GenericKind::Array(_))) => {
+                (Some(name), Some(axis))
+                    if matches!(self.generic(name), Some(GenericKind::Array(_))) =>
+                {
                     let extent = array_extent(name, axis);
                     quote!(#extent)
                 }
@@ -70,7 +74,11 @@ impl Rewriter<'_> {
     }
 
     /// A list of extents as a tuple type.
-    pub(super) fn shape<'e>(&self, extents: impl IntoIterator<Item = &'e Expr>, span: Span) -> Type {
+    pub(super) fn shape<'e>(
+        &self,
+        extents: impl IntoIterator<Item = &'e Expr>,
+        span: Span,
+    ) -> Type {
         let dims = extents.into_iter().map(|e| self.dim(e));
         parse_quote_spanned!(span=> (#(#dims,)*))
     }

@@ -16,11 +16,15 @@ use crate::options::CratePath;
 /// The copy of a function.
 pub(crate) fn copy(krate: &CratePath, f: &ItemFn, signatures: &Signatures) -> TokenStream {
     let mut f = f.clone();
+    if f.attrs.iter().any(cutile_frontend::parse::is_entry) {
+        // The launcher is what others see.
+        f.vis = syn::Visibility::Inherited;
+    }
     let scope = Scope::new(&f.sig.generics);
     Rewriter { krate, signatures, scopes: vec![scope] }.function(&mut f);
     quote! {
         #[allow(
-            dead_code, unused_variables, unused_assignments, unused_mut, unused_must_use, unreachable_code,
+            dead_code, unreachable_pub, unused_variables, unused_assignments, unused_mut, unused_must_use, unreachable_code,
             non_camel_case_types, non_snake_case, clippy::all
         )]
         #f

@@ -10,8 +10,8 @@ use cutile_frontend::{ast::GenericKind, vocabulary};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
 use syn::{
-    BinOp, Expr, ExprCall, ExprMethodCall, GenericArgument, GenericParam, Generics, Ident, ItemFn, Macro, PathArguments, Stmt,
-    Token, Type,
+    BinOp, Expr, ExprCall, ExprMethodCall, GenericArgument, GenericParam, Generics, Ident, ItemFn,
+    Macro, PathArguments, Stmt, Token, Type,
     parse::Parser,
     parse_quote, parse_quote_spanned,
     punctuated::Punctuated,
@@ -48,11 +48,14 @@ impl Rewriter<'_> {
                     let name = &c.ident;
                     let krate = self.krate.at(name.span());
                     match const_kind(&c.ty) {
-                        Some(GenericKind::Int) => params.push(parse_quote_spanned!(name.span()=> #name: #krate::core::Dim)),
+                        Some(GenericKind::Int) => params
+                            .push(parse_quote_spanned!(name.span()=> #name: #krate::core::Dim)),
                         Some(GenericKind::Array(rank)) => {
                             for axis in 0..rank as usize {
                                 let extent = array_extent(name, axis);
-                                params.push(parse_quote_spanned!(name.span()=> #extent: #krate::core::Dim));
+                                params.push(
+                                    parse_quote_spanned!(name.span()=> #extent: #krate::core::Dim),
+                                );
                             }
                         }
                         _ => params.push(param),
@@ -90,7 +93,8 @@ impl Rewriter<'_> {
         let Some(last) = path.segments.last_mut() else { return };
         let name = last.ident.clone();
         let PathArguments::AngleBracketed(args) = &mut last.arguments else { return };
-        let is_helper = self.signatures.function(&name).is_some() || vocabulary::function(&name.to_string()).is_none();
+        let is_helper = self.signatures.function(&name).is_some()
+            || vocabulary::function(&name.to_string()).is_none();
         if name == "tile_block_id" {
             return;
         }
@@ -107,6 +111,12 @@ impl Rewriter<'_> {
             } else {
                 self.visit_generic_argument_mut(&mut arg);
                 rewritten.push(arg);
+            }
+        }
+        if !is_helper {
+            // Only the element type is written: `convert::<f16>(x)`.
+            while rewritten.len() < vocabulary::generic_parameters(&name.to_string()) {
+                rewritten.push(parse_quote!(_));
             }
         }
         args.args = rewritten;
@@ -136,7 +146,9 @@ impl Rewriter<'_> {
                 // A const of the module: in capitals, and neither a parameter nor a type.
                 let name = p.path.get_ident()?;
                 let text = name.to_string();
-                let is_const = self.generic(name).is_none() && text.len() > 1 && text.chars().all(|c| !c.is_lowercase());
+                let is_const = self.generic(name).is_none()
+                    && text.len() > 1
+                    && text.chars().all(|c| !c.is_lowercase());
                 is_const.then(|| self.dim(&parse_quote!(#name)))
             }
             _ => None,
@@ -149,7 +161,8 @@ impl Rewriter<'_> {
         let krate = self.krate.at(span);
         // What the front end reports is left out, since it may mean something else here.
         let nothing = parse_quote_spanned!(span=> ::core::unreachable!());
-        let Ok(args) = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(mac.tokens.clone()) else {
+        let Ok(args) = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(mac.tokens.clone())
+        else {
             return Some(nothing);
         };
         Some(match name.as_str() {
@@ -176,8 +189,9 @@ impl Rewriter<'_> {
             Expr::Path(p) if p.qself.is_none() => {
                 let name = p.path.get_ident()?;
                 let krate = self.krate.at(name.span());
-                (self.generic(name) == Some(GenericKind::Int))
-                    .then(|| parse_quote_spanned!(name.span()=> <#name as #krate::core::Dim>::VALUE))
+                (self.generic(name) == Some(GenericKind::Int)).then(
+                    || parse_quote_spanned!(name.span()=> <#name as #krate::core::Dim>::VALUE),
+                )
             }
             Expr::Index(i) => {
                 let name = array_name(&i.expr)?;
@@ -193,7 +207,11 @@ impl Rewriter<'_> {
 
     fn call(&mut self, c: &mut ExprCall) {
         if let Expr::Path(p) = &mut *c.func {
-            let takes_axis = p.path.segments.last().is_some_and(|s| vocabulary::takes_axis(&s.ident.to_string()));
+            let takes_axis = p
+                .path
+                .segments
+                .last()
+                .is_some_and(|s| vocabulary::takes_axis(&s.ident.to_string()));
             self.turbofish(&mut p.path);
             if takes_axis && c.args.len() == 2 {
                 let value = axis(self.krate, &c.args[1]);
@@ -233,7 +251,9 @@ impl VisitMut for Rewriter<'_> {
                     let krate = self.krate.at(span);
                     let method = Ident::new(method, span);
                     let (left, right) = (&b.left, &b.right);
-                    *e = Expr::Verbatim(quote_spanned!(span=> #krate::core::Compare::#method(#left, #right)));
+                    *e = Expr::Verbatim(
+                        quote_spanned!(span=> #krate::core::Compare::#method(#left, #right)),
+                    );
                 }
             }
             Expr::Call(c) => self.call(c),
@@ -271,7 +291,8 @@ fn axis(krate: &CratePath, e: &Expr) -> TokenStream {
     let span = e.span();
     let krate = krate.at(span);
     match literal(e) {
-        None if matches!(e, Expr::Path(p) if p.path.get_ident().is_some_and(|n| n.to_string().contains(char::is_lowercase))) => {
+        None if matches!(e, Expr::Path(p) if p.path.get_ident().is_some_and(|n| n.to_string().contains(char::is_lowercase))) =>
+        {
             // A variable; reported by the front end.
             quote_spanned!(span=> #krate::core::shape::Ax::<0>)
         }
@@ -321,9 +342,19 @@ mod tests {
             }
         };
         let krate = CratePath::default();
-        let signatures = Signatures::new(&cutile_frontend::compile(&parse_quote!(mod m {})).module);
+        let signatures = Signatures::new(
+            &cutile_frontend::compile(&parse_quote!(
+                mod m {}
+            ))
+            .module,
+        );
         let mut copy = f.clone();
-        Rewriter { krate: &krate, signatures: &signatures, scopes: vec![Scope::new(&f.sig.generics)] }.function(&mut copy);
+        Rewriter {
+            krate: &krate,
+            signatures: &signatures,
+            scopes: vec![Scope::new(&f.sig.generics)],
+        }
+        .function(&mut copy);
         let expected = quote! {
             fn f<BM: ::cutile::core::Dim, S_0: ::cutile::core::Dim, S_1: ::cutile::core::Dim, T: Element>(
                 x: &Tensor<T, (::cutile::core::shape::Any, ::cutile::core::shape::Div<BM, ::cutile::core::shape::C<2>>,)>,

@@ -29,7 +29,9 @@ pub(crate) fn const_kind(ty: &Type) -> Option<GenericKind> {
         Type::Path(p) if p.path.is_ident("i32") => Some(GenericKind::Int),
         Type::Path(p) if p.path.is_ident("bool") => Some(GenericKind::Bool),
         Type::Array(a) => match &a.len {
-            Expr::Lit(ExprLit { lit: Lit::Int(n), .. }) => n.base10_parse().ok().map(GenericKind::Array),
+            Expr::Lit(ExprLit { lit: Lit::Int(n), .. }) => {
+                n.base10_parse().ok().map(GenericKind::Array)
+            }
             _ => None,
         },
         _ => None,
