@@ -35,6 +35,7 @@ pub struct DevicePtr(pub u64);
 
 impl DevicePtr {
     /// The address `bytes` further on.
+    #[allow(clippy::should_implement_trait)]
     pub fn add(self, bytes: usize) -> DevicePtr {
         DevicePtr(self.0 + bytes as u64)
     }
@@ -153,7 +154,7 @@ pub enum Command<'a> {
 
 /// What an enqueue belongs to: the buffers it touches and where its failure is reported.
 ///
-/// The host device takes these with it (it checks for poison when the work runs); CUDA, where a
+/// The host device remembers both until the work has run (it checks for poison then); CUDA, where a
 /// fault ends the context, leaves them alone.
 #[derive(Debug, Default)]
 pub struct Work {

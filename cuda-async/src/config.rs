@@ -35,7 +35,10 @@ pub(crate) struct Config {
 /// The configuration of this process; the same answer for its whole life.
 pub(crate) fn config() -> Result<&'static Config> {
     static CONFIG: OnceLock<Result<Config>> = OnceLock::new();
-    CONFIG.get_or_init(|| Config::parse(|name| std::env::var(name).ok())).as_ref().map_err(Clone::clone)
+    CONFIG
+        .get_or_init(|| Config::parse(|name| std::env::var(name).ok()))
+        .as_ref()
+        .map_err(Clone::clone)
 }
 
 impl Config {

@@ -1,17 +1,16 @@
-//! Locks and atomics of the completion core: std's, or loom's under `--cfg loom`.
+//! Locks, and the atomics of the completion core: std's, or loom's under `--cfg loom`.
 //!
-//! Only `completion/` takes them from here, and nothing else may be added: what loom checks must be
-//! the code that runs.
+//! What loom checks (`completion/`) must be the code that runs, so it takes all of these from here.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{
     Condvar, Mutex, MutexGuard,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicUsize, Ordering, fence},
 };
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
     Condvar, Mutex, MutexGuard,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicUsize, Ordering, fence},
 };
 
 /// Locks, and goes on after a panic elsewhere: no lock of this crate is held across user code, so

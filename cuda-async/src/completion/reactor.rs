@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::completion::signal::Signal;
+use crate::device;
 use crate::stream::StreamCore;
 use crate::sync::{Mutex, lock};
 
@@ -59,11 +60,9 @@ pub(crate) fn watch(stream: &'static StreamCore) {
     }
 }
 
-/// Tells the reactor that the timeline of `stream` has advanced (devices that report progress).
-pub(crate) fn progress(stream: &'static StreamCore) {
-    if stream.watched.load(Ordering::SeqCst)
-        && let Some(reactor) = reactor()
-    {
+/// Tells the reactor that a timeline that somebody waits for has advanced.
+pub(crate) fn progress() {
+    if let Some(reactor) = reactor() {
         reactor.signal.notify();
     }
 }
@@ -97,6 +96,8 @@ impl Reactor {
             if quiet >= FIRST_QUERY && now - last_query >= QUERY_INTERVAL {
                 last_query = now;
                 streams.iter().for_each(|stream| stream.check_alive());
+                // Their streams may wait for streams of devices that nobody else asks.
+                device::first_streams().iter().for_each(|stream| stream.check_alive());
             }
             self.rest(quiet, &streams);
         }

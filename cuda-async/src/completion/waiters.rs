@@ -2,11 +2,11 @@
 //!
 //! The protocol that loses no wake-up: a waiter first stands in the list (`count` is stored), then
 //! looks at the timeline once more; whoever advances the timeline first stores it, then looks at
-//! `count`. With sequentially consistent stores and loads at least one of the two sees the other.
+//! `count`. A fence between the two steps on each side: at least one of the two sees the other.
 
 use std::task::Waker;
 
-use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
+use crate::sync::{AtomicUsize, Mutex, Ordering, fence, lock};
 
 struct Waiter {
     number: u64,
@@ -21,12 +21,13 @@ pub(crate) struct WaitList {
 
 impl WaitList {
     pub(crate) fn new() -> Self {
-        WaitList { waiters: Mutex::new(Vec::new()), count: AtomicUsize::new(0) }
+        WaitList { waiters: Mutex::new(Vec::with_capacity(16)), count: AtomicUsize::new(0) }
     }
 
-    /// Whether anybody waits.
+    /// Whether anybody waits; to be asked after the timeline has been stored.
     pub(crate) fn is_empty(&self) -> bool {
-        self.count.load(Ordering::SeqCst) == 0
+        fence(Ordering::SeqCst);
+        self.count.load(Ordering::Acquire) == 0
     }
 
     /// Wakes `waker` once the timeline has reached `number`; at once, if it has.
@@ -40,8 +41,9 @@ impl WaitList {
                 Some(waiter) => waiter.number = waiter.number.min(number),
                 None => waiters.push(Waiter { number, waker: waker.clone() }),
             }
-            self.count.store(waiters.len(), Ordering::SeqCst);
+            self.count.store(waiters.len(), Ordering::Release);
         }
+        fence(Ordering::SeqCst);
         let completed = completed();
         if completed >= number {
             self.wake_through(completed);
@@ -57,7 +59,7 @@ impl WaitList {
                 let mut waiters = lock(&self.waiters);
                 let found = waiters.iter().position(|waiter| waiter.number <= completed);
                 let next = found.map(|index| waiters.swap_remove(index).waker);
-                self.count.store(waiters.len(), Ordering::SeqCst);
+                self.count.store(waiters.len(), Ordering::Release);
                 next
             };
             match next {

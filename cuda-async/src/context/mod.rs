@@ -22,7 +22,6 @@ mod work;
 pub(crate) use record::Record;
 pub use transfer::ReadBack;
 pub use work::RawStream;
-pub(crate) use work::{check_inputs, report_fault};
 
 /// What `Pending` waits for, gathered during one call of `advance`.
 pub(crate) type Waits = SmallVec<[Mark; 4]>;
@@ -139,8 +138,7 @@ impl<'a> ExecutionContext<'a> {
         record: &mut Record,
         f: impl FnOnce(&mut ExecutionContext<'_>) -> R,
     ) -> R {
-        let mut context =
-            ExecutionContext::new(stream, self.lanes, record, self.waits, self.waker);
+        let mut context = ExecutionContext::new(stream, self.lanes, record, self.waits, self.waker);
         f(&mut context)
     }
 

@@ -32,9 +32,7 @@ impl ReadBack {
                 None => &[],
                 // SAFETY: the copy is complete, so all bytes are written and nobody writes them
                 // any more; the staging memory is held by `self`.
-                Some(staging) => unsafe {
-                    std::slice::from_raw_parts(staging.ptr(), self.bytes)
-                },
+                Some(staging) => unsafe { std::slice::from_raw_parts(staging.ptr(), self.bytes) },
             })),
         }
     }
@@ -45,7 +43,12 @@ impl ExecutionContext<'_> {
     ///
     /// # Errors
     /// Range outside the buffer, poisoned buffer, wrong device, no staging memory.
-    pub fn copy_to_host(&mut self, buffer: &Buffer, offset: usize, bytes: usize) -> Result<ReadBack> {
+    pub fn copy_to_host(
+        &mut self,
+        buffer: &Buffer,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<ReadBack> {
         buffer.check_range(offset, bytes)?;
         let src = self.read(buffer)?.add(offset);
         if bytes == 0 {
@@ -159,8 +162,7 @@ impl ExecutionContext<'_> {
             self.discard_declarations();
             return Ok(());
         }
-        let command =
-            Command::CopyFromPeer { dst: to, src: from, peer: src.device().id(), bytes };
+        let command = Command::CopyFromPeer { dst: to, src: from, peer: src.device().id(), bytes };
         // SAFETY: both ranges lie in declared buffers of the devices named.
         unsafe { self.submit(command) }.map(|_| ())
     }
@@ -179,7 +181,7 @@ impl ExecutionContext<'_> {
         width: usize,
         count: usize,
     ) -> Result<()> {
-        if !matches!(width, 1 | 2 | 4) || offset % width != 0 {
+        if !matches!(width, 1 | 2 | 4) || !offset.is_multiple_of(width) {
             let device = self.device().id();
             let what = "fill with a pattern that is not 1, 2 or 4 bytes wide and aligned to that";
             return Err(ErrorKind::Unsupported { device, what }.into());

@@ -2,12 +2,12 @@
 
 use std::ffi::c_void;
 
+use crate::DeviceKind;
 use crate::backend::{Command, Launch};
 use crate::context::ExecutionContext;
 use crate::error::{ErrorKind, Result};
 use crate::host::HostTask;
-use crate::stream::{FaultCell, Mark};
-use crate::{DeviceError, DeviceKind};
+use crate::stream::Mark;
 
 /// A stream's native handle, for calls into other libraries.
 ///
@@ -139,22 +139,4 @@ impl ExecutionContext<'_> {
     fn noted(&mut self, number: u64) {
         self.record.note(Mark { stream: self.stream, number });
     }
-}
-
-/// What a failure of submitted work does: the operation fails, what it may have written is poisoned.
-pub(crate) fn report_fault(work: &crate::backend::Work, error: &DeviceError) {
-    for access in &work.accesses {
-        if access.kind == crate::memory::AccessKind::Write {
-            access.buffer.set_poison(error);
-        }
-    }
-    let cell: Option<&FaultCell> = work.fault.as_deref();
-    if let Some(cell) = cell {
-        cell.set(error);
-    }
-}
-
-/// Fails if a buffer that the work was declared to use has been poisoned since.
-pub(crate) fn check_inputs(work: &crate::backend::Work) -> Result<()> {
-    work.accesses.iter().try_for_each(|access| access.buffer.check_poison())
 }

@@ -104,6 +104,13 @@ struct Streams {
     spare: Vec<&'static StreamCore>,
 }
 
+/// The first stream of each device that has streams.
+pub(crate) fn first_streams() -> Vec<&'static StreamCore> {
+    FIRST_STREAMS.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+static FIRST_STREAMS: Mutex<Vec<&'static StreamCore>> = Mutex::new(Vec::new());
+
 impl Device {
     /// CUDA device number `index`.
     pub fn cuda(index: usize) -> Device {
@@ -291,6 +298,9 @@ impl Device {
         let index = self.streams_list().all.len();
         let core = StreamCore::open(self, index)?;
         self.streams_list().all.push(core);
+        if index == 0 {
+            FIRST_STREAMS.lock().unwrap_or_else(PoisonError::into_inner).push(core);
+        }
         Ok(core)
     }
 

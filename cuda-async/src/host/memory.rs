@@ -86,9 +86,8 @@ impl Memory {
             Some(size) if size <= self.options.memory.saturating_sub(used) => size,
             _ => return Err(out_of_memory(used).into()),
         };
-        let usable = |block: &Block| {
-            std::ptr::eq(block.stream, stream) || block.stream.passed(block.place)
-        };
+        let usable =
+            |block: &Block| std::ptr::eq(block.stream, stream) || block.stream.passed(block.place);
         let reused = blocks.free.get_mut(&size).and_then(|free| {
             free.iter().rposition(usable).map(|index| free.swap_remove(index).ptr)
         });

@@ -8,6 +8,7 @@
 //! - `memory`: stream-ordered allocation with a limit.
 //! - `queue`: the queue and its worker.
 //! - `task`: closures that are queued without allocating.
+//! - `stream`, `work`: what the runtime asks for, as items of the queue.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::any::Any;
@@ -21,6 +22,7 @@ mod memory;
 mod queue;
 mod stream;
 mod task;
+mod work;
 
 pub(crate) use queue::current_worker;
 pub use task::HostTask;

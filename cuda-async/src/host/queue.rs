@@ -4,17 +4,16 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, OnceLock, PoisonError};
+use std::sync::{OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::backend::Work;
-use crate::context::{check_inputs, report_fault};
 use crate::device::DeviceId;
 use crate::error::{DeviceError, ErrorKind, Result, panic_message};
 use crate::host::HostTask;
 use crate::host::memory::Memory;
+use crate::host::work::HostWork;
 use crate::stream::StreamCore;
-use crate::sync::{Mutex, lock};
+use crate::sync::{Condvar, Mutex, lock};
 
 thread_local! {
     /// The device whose worker this thread is.
@@ -29,11 +28,11 @@ pub(crate) fn current_worker() -> Option<DeviceId> {
 /// One thing for the worker to do.
 pub(super) enum Item {
     /// Run a closure.
-    Run { task: HostTask, work: Work },
+    Run { task: HostTask, work: HostWork },
     /// Copy bytes; the ranges do not overlap.
-    Copy { dst: *mut u8, src: *const u8, bytes: usize, work: Work },
+    Copy { dst: *mut u8, src: *const u8, bytes: usize, work: HostWork },
     /// Repeat a pattern.
-    Fill { dst: *mut u8, pattern: u32, width: usize, count: usize, work: Work },
+    Fill { dst: *mut u8, pattern: u32, width: usize, count: usize, work: HostWork },
     /// Store a number in the timeline.
     Write(u64),
     /// Wait until another stream's timeline has reached a number.
@@ -115,7 +114,8 @@ impl Queue {
             // On a lost device nothing runs and no timeline moves, as on a dead CUDA context.
             let lost = self.memory.is_lost();
             // A destructor of something that a skipped closure held may panic; the worker goes on.
-            let _ = catch_unwind(AssertUnwindSafe(|| if lost { drop(item) } else { self.run(item) }));
+            let _ =
+                catch_unwind(AssertUnwindSafe(|| if lost { drop(item) } else { self.run(item) }));
             if !lost {
                 self.done.fetch_add(1, Ordering::SeqCst);
             }
@@ -126,7 +126,7 @@ impl Queue {
         match item {
             Item::Write(number) => self.write(number),
             Item::Wait(other, number) => other.wait_for(number),
-            Item::Run { task, work } => self.report(&work, |_| {
+            Item::Run { task, work } => self.report(&work, || {
                 let site = task.site();
                 match catch_unwind(AssertUnwindSafe(|| task.run())) {
                     Ok(result) => result,
@@ -135,12 +135,12 @@ impl Queue {
                     }
                 }
             }),
-            Item::Copy { dst, src, bytes, work } => self.report(&work, |_| {
+            Item::Copy { dst, src, bytes, work } => self.report(&work, || {
                 // SAFETY: both ranges are valid and apart until this has run (`enqueue`).
                 unsafe { dst.copy_from_nonoverlapping(src, bytes) };
                 Ok(())
             }),
-            Item::Fill { dst, pattern, width, count, work } => self.report(&work, |_| {
+            Item::Fill { dst, pattern, width, count, work } => self.report(&work, || {
                 let pattern = pattern.to_ne_bytes();
                 // SAFETY: the range is valid and aligned to the width until this has run.
                 unsafe {
@@ -156,13 +156,13 @@ impl Queue {
     }
 
     /// Runs one piece of work on sound inputs; a failure goes to its operation and its outputs.
-    fn report(&self, work: &Work, run: impl FnOnce(&Work) -> Result<()>) {
-        if let Err(error) = check_inputs(work).and_then(|()| run(work)) {
+    fn report(&self, work: &HostWork, run: impl FnOnce() -> Result<()>) {
+        if let Err(error) = work.check().and_then(|()| run()) {
             if error.is_device_lost() {
                 // A trap: this device is finished, and says so from now on.
                 self.memory.lose(&error);
             }
-            report_fault(work, &error);
+            work.fail(&error);
         }
     }
 
@@ -182,8 +182,9 @@ impl Queue {
     fn wait_for(&self, number: u64) {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let mut guard = lock(&self.advanced.0);
-        while self.timeline.load(Ordering::SeqCst) < number && !self.memory.is_lost() {
-            // The limit is for a device that is lost in the meantime.
+        while self.timeline.load(Ordering::SeqCst) < number {
+            // The limit is for a device that is lost in the meantime: then the runtime itself sets
+            // the timeline, and nobody tells.
             let wait = self.advanced.1.wait_timeout(guard, Duration::from_millis(10));
             guard = wait.unwrap_or_else(PoisonError::into_inner).0;
         }

@@ -8,6 +8,7 @@ use crate::device::DeviceId;
 use crate::error::{ErrorKind, Result};
 use crate::host::memory::Memory;
 use crate::host::queue::{Item, Queue};
+use crate::host::work::HostWork;
 use crate::stream::StreamCore;
 
 /// What freed memory is overwritten with, where that is asked for.
@@ -37,7 +38,7 @@ impl BackendStream for HostStream {
 
     unsafe fn free(&self, ptr: DevicePtr, bytes: usize) -> Result<()> {
         if self.memory.options().scribble {
-            let (dst, work) = (ptr.as_mut_ptr(), Work::default());
+            let (dst, work) = (ptr.as_mut_ptr(), HostWork::none());
             self.queue.push(Item::Fill { dst, pattern: SCRIBBLE, width: 1, count: bytes, work });
         }
         // SAFETY: as the caller says.
@@ -51,7 +52,7 @@ impl BackendStream for HostStream {
             let what = "launch device code";
             return Err(ErrorKind::Unsupported { device: self.device, what }.into());
         }
-        let work = std::mem::take(work);
+        let work = HostWork::new(work);
         self.queue.push(match command {
             Command::Run(task) => Item::Run { task, work },
             Command::Upload { dst, src, bytes } => {

@@ -34,7 +34,7 @@ impl HostTask {
             HostTask::inline(site, closure)
         } else {
             let boxed: Box<F> = Box::new(closure);
-            HostTask::inline(site, move || boxed())
+            HostTask::inline(site, boxed)
         }
     }
 

@@ -4,11 +4,12 @@
 //! can be dropped at any moment, also while work on it is in flight, and nothing waits.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::backend::DevicePtr;
 use crate::device::Device;
 use crate::error::{DeviceError, ErrorKind, Result};
+use crate::memory::poison::Poison;
 use crate::memory::track::{AccessKind, Track};
 use crate::stream::{Mark, StreamCore};
 use crate::sync::{Mutex, lock};
@@ -34,7 +35,7 @@ struct Inner {
     ptr: DevicePtr,
     bytes: usize,
     track: Mutex<Track>,
-    poison: OnceLock<DeviceError>,
+    poison: Arc<Poison>,
 }
 
 /// The address of empty buffers: aligned, never used.
@@ -44,7 +45,8 @@ impl Buffer {
     pub(crate) fn alloc(home: &'static StreamCore, bytes: usize) -> Result<Buffer> {
         let ptr = if bytes == 0 { EMPTY } else { home.alloc(bytes)? };
         let track = Mutex::new(Track::default());
-        Ok(Buffer(Arc::new(Inner { home, ptr, bytes, track, poison: OnceLock::new() })))
+        let poison = Arc::new(Poison::none(home.device.id(), bytes));
+        Ok(Buffer(Arc::new(Inner { home, ptr, bytes, track, poison })))
     }
 
     /// The device that the memory is on.
@@ -63,7 +65,7 @@ impl Buffer {
     }
 
     /// Whether this is the only handle, so that nobody else can reach the memory. Work in flight
-    /// does not count on CUDA and may count on the host device.
+    /// does not count: it is in order before whatever comes next.
     pub fn is_unique(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }
@@ -80,7 +82,7 @@ impl Buffer {
 
     /// Declares the contents undefined because of `origin`: every later use fails with it.
     pub fn set_poison(&self, origin: &DeviceError) {
-        let _ = self.0.poison.set(origin.origin().clone());
+        self.0.poison.set(origin);
     }
 
     /// The stream that it was allocated on.
@@ -93,17 +95,14 @@ impl Buffer {
         self.0.ptr
     }
 
+    /// What work that may outlive all handles needs to know.
+    pub(crate) fn trace(&self) -> Arc<Poison> {
+        Arc::clone(&self.0.poison)
+    }
+
     /// Fails if the contents are undefined.
     pub(crate) fn check_poison(&self) -> Result<()> {
-        match self.poison() {
-            None => Ok(()),
-            Some(origin) => Err(ErrorKind::Poisoned {
-                device: self.device().id(),
-                bytes: self.0.bytes,
-                origin: origin.clone(),
-            }
-            .into()),
-        }
+        self.0.poison.check()
     }
 
     /// Fails unless `offset..offset + bytes` lies inside.

@@ -2,14 +2,17 @@
 //!
 //! - `buffer`: [`Buffer`], device memory by reference count, freed in stream order.
 //! - `track`: which stream last wrote and read a buffer.
+//! - `poison`: whether its contents are defined.
 //! - `staging`: pooled pinned host memory for copies.
 //!
 //! No element types and no shapes: bytes only.
 
 mod buffer;
+mod poison;
 mod staging;
 mod track;
 
 pub use buffer::{Access, Buffer};
+pub(crate) use poison::Poison;
 pub(crate) use staging::{Staging, StagingPool};
 pub use track::AccessKind;

@@ -82,9 +82,10 @@ where
 
     fn advance(&mut self, ctx: &mut ExecutionContext<'_>) -> Poll<Result<T>> {
         let shared = ready!(self.upstream.advance(ctx));
-        Poll::Ready(Arc::try_unwrap(shared).map_err(|shared| {
-            ErrorKind::Shared { holders: Arc::strong_count(&shared) }.into()
-        }))
+        Poll::Ready(
+            Arc::try_unwrap(shared)
+                .map_err(|shared| ErrorKind::Shared { holders: Arc::strong_count(&shared) }.into()),
+        )
     }
 
     fn hints(&self) -> Hints {

@@ -36,7 +36,7 @@ impl<U: DeviceOperation> Settled<U> {
             ctx.wait_submitted()
         });
         match result {
-            Poll::Pending => return Poll::Pending,
+            Poll::Pending => Poll::Pending,
             Poll::Ready(result) => {
                 self.done = true;
                 let output = self.output.take();

@@ -4,9 +4,7 @@ use std::task::Poll;
 
 use crate::context::ExecutionContext;
 use crate::error::Result;
-use crate::operation::{
-    DeviceOperation, Execute, Op, Output, Part, Zip, advanced_after_ready,
-};
+use crate::operation::{DeviceOperation, Execute, Op, Output, Part, Zip, advanced_after_ready};
 use crate::schedule::Hints;
 
 /// Several operations that can be joined: tuples of up to 12, vectors, arrays.

@@ -395,4 +395,3 @@ pub(crate) use ready;
 
 /// The output of an operation, for where clauses.
 pub(crate) type Output<O> = <O as IntoFuture>::Output;
-

@@ -51,9 +51,9 @@ impl<U: DeviceOperation> Execute for Recover<U> {
     type Out = Result<Output<U>, Failed<Output<U>>>;
 
     fn advance(&mut self, ctx: &mut ExecutionContext<'_>) -> Poll<Result<Self::Out>> {
-        self.0.settle(ctx).map(|result| {
-            Ok(result.map_err(|error| Failed { error, inputs: self.0.reclaim() }))
-        })
+        self.0
+            .settle(ctx)
+            .map(|result| Ok(result.map_err(|error| Failed { error, inputs: self.0.reclaim() })))
     }
 
     fn hints(&self) -> Hints {

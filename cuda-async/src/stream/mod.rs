@@ -79,9 +79,11 @@ impl StreamCore {
         Ok(core)
     }
 
-    /// Tells the runtime that the timeline has advanced; for backends that report progress.
+    /// Tells the runtime that the timeline has been stored; for backends that report progress.
     pub fn advanced(&'static self) {
-        completion::progress(self);
+        if !self.waiters.is_empty() {
+            completion::progress();
+        }
     }
 
     /// The highest number known complete.

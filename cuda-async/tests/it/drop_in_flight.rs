@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use cuda_async::prelude::*;
 use futures_util::future::abortable;
 
-use crate::support::{Gate, block_on, device, duplicate, fill, increment, poll_once, small_device};
+use crate::support::{
+    Gate, PollNow, block_on, device, duplicate, fill, increment, poll_once, small_device,
+};
 
 const BYTES: usize = 1 << 16;
 
@@ -31,7 +33,7 @@ fn new_memory_is_undisturbed(device: Device, stream: &Stream, gate: &Gate) {
 }
 
 /// Polls `points` times with work held back from time to time, then gives the future to `end`.
-fn let_go_at_every_point(end: impl Fn(DeviceFuture<Box12>)) {
+fn let_go_at_every_point(end: impl Fn(DeviceFuture<Boxed>)) {
     for points in 0..12 {
         let device = device();
         let stream = device.new_stream().unwrap();
@@ -40,7 +42,7 @@ fn let_go_at_every_point(end: impl Fn(DeviceFuture<Box12>)) {
         let mut held = points;
         // The first half of the points lie behind a closed gate.
         if points % 2 == 0 {
-            gate.block().schedule(&stream).sync_started();
+            drop(gate.block().schedule(&stream).poll_now());
         }
         while held > 0 && poll_once(&mut future).is_pending() {
             held -= 1;
@@ -55,18 +57,7 @@ fn let_go_at_every_point(end: impl Fn(DeviceFuture<Box12>)) {
     }
 }
 
-type Box12 = BoxedOperation<'static, Vec<u8>>;
-
-/// Submits without waiting and drops the future.
-trait Started {
-    fn sync_started(self);
-}
-
-impl<O: DeviceOperation> Started for DeviceFuture<O> {
-    fn sync_started(mut self) {
-        let _ = poll_once(&mut self);
-    }
-}
+type Boxed = BoxedOperation<'static, Vec<u8>>;
 
 #[test]
 fn a_future_can_be_dropped_at_every_point() {
@@ -101,7 +92,7 @@ fn a_dropped_input_outlives_its_readers_on_every_stream() {
     let gate = Gate::default();
     let x = upload(vec![5; BYTES]).sync_on(&a).unwrap();
     // A reader on `b`, held back; then the last handle goes, and `a` allocates the same size.
-    gate.block().schedule(&b).sync_started();
+    drop(gate.block().schedule(&b).poll_now());
     let copy = duplicate(x.clone()).schedule(&b);
     let mut copy = Box::pin(copy);
     assert!(poll_once(&mut copy).is_pending());
@@ -159,7 +150,7 @@ fn staging_memory_of_dropped_work_is_kept_until_the_device_is_done_with_it() {
     let device = device();
     let stream = device.new_stream().unwrap();
     let gate = Gate::default();
-    gate.block().schedule(&stream).sync_started();
+    drop(gate.block().schedule(&stream).poll_now());
     // The upload's vector belongs to the stream once submitted.
     let mut future = upload(vec![3; BYTES]).schedule(&stream);
     let _ = poll_once(&mut future);

@@ -88,9 +88,9 @@ fn errors_of_layers_above_keep_their_type() {
 fn an_operation_that_fails_leaves_the_stream_usable() {
     let stream = device().new_stream().unwrap();
     let x = upload(vec![1]).sync_on(&stream).unwrap();
-    let failing = increment(x.clone()).then(|_| with_context(|_| -> Result<(), DeviceError> {
-        Err(DeviceError::new(std::fmt::Error))
-    }));
+    let failing = increment(x.clone()).then(|_| {
+        with_context(|_| -> Result<(), DeviceError> { Err(DeviceError::new(std::fmt::Error)) })
+    });
     assert!(failing.sync_on(&stream).is_err());
     assert_eq!(increment(x).then(download).sync_on(&stream).unwrap(), [3]);
 }

@@ -3,6 +3,8 @@
 //! Everything here runs on any machine. Each test uses devices of its own, so they do not disturb
 //! each other; what needs a process of its own runs in a child.
 
+#![cfg(not(loom))]
+
 mod compose;
 mod drop_in_flight;
 mod errors;

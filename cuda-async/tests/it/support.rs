@@ -142,6 +142,18 @@ pub(crate) fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
+/// Polls a future once: what can be submitted is.
+pub(crate) trait PollNow {
+    fn poll_now(self) -> Self;
+}
+
+impl<F: Future + Unpin> PollNow for F {
+    fn poll_now(mut self) -> Self {
+        let _ = poll_once(&mut self);
+        self
+    }
+}
+
 struct Unpark(std::thread::Thread);
 
 impl Wake for Unpark {
