@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use ptx_emulator::{Checks, Launch, Memory, Module, Options};
 
-const HEAD: &str = ".version 8.3\n.target sm_90a\n.address_size 64\n.shared .align 16 .b8 tile[16384];\n";
+const HEAD: &str =
+    ".version 8.3\n.target sm_90a\n.address_size 64\n.shared .align 16 .b8 tile[16384];\n";
 
 /// A loop of integer and single-precision arithmetic in registers.
 const ARITHMETIC: &str = ".visible .entry k(.param .u64 out, .param .u32 n) {
@@ -48,7 +49,9 @@ fn measure(name: &str, body: &str, threads: u32, n: u32, checks: Checks) {
     let mut count = 0;
     for _ in 0..5 {
         let start = Instant::now();
-        let stats = program.launch("k", &Launch::new([1, 1, 1], [threads, 1, 1]), &params, &options).expect("it runs");
+        let stats = program
+            .launch("k", &Launch::new([1, 1, 1], [threads, 1, 1]), &params, &options)
+            .expect("it runs");
         best = best.min(start.elapsed().as_secs_f64());
         count = stats.thread_instructions;
     }

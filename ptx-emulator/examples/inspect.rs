@@ -9,7 +9,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok(module) => {
                 println!("{path}:");
                 for entry in module.entries().filter_map(|name| module.entry(name)) {
-                    println!("  {}: {} parameters, {} bytes", entry.name, entry.params.len(), entry.param_bytes);
+                    println!(
+                        "  {}: {} parameters, {} bytes",
+                        entry.name,
+                        entry.params.len(),
+                        entry.param_bytes
+                    );
                 }
             }
         }

@@ -40,9 +40,11 @@ mod module;
 mod num;
 mod parse;
 mod report;
+mod tensor_map;
 
 pub use exec::{Checks, Launch, Options, Stats};
 pub use memory::{Memory, MemoryError};
 pub use module::{Entry, Module, Program};
 pub use parse::ParseError;
 pub use report::{FaultKind, Report, Source, ThreadId};
+pub use tensor_map::{ElementType, Swizzle, TensorMap, TensorMapError};

@@ -74,7 +74,8 @@ impl Module {
     /// [`MemoryError`] if memory is short, or an initial value names an unknown symbol.
     pub fn load(&self, memory: &Arc<Memory>) -> Result<Program, MemoryError> {
         let code = &self.inner.code;
-        let mut program = Program { module: self.clone(), memory: memory.clone(), variables: Vec::new() };
+        let mut program =
+            Program { module: self.clone(), memory: memory.clone(), variables: Vec::new() };
         for variable in &code.variables {
             let at = memory.alloc_kind(variable.bytes, variable.align, variable.constant)?;
             program.variables.push(at);
@@ -84,7 +85,8 @@ impl Module {
             memory.fill(at, 0, variable.bytes)?;
             for initial in &variable.init {
                 let value = program.initial_value(&variable.name, initial)?;
-                memory.write(at + initial.offset, &value.to_le_bytes()[..initial.bytes as usize])?;
+                memory
+                    .write(at + initial.offset, &value.to_le_bytes()[..initial.bytes as usize])?;
             }
         }
         Ok(program)
@@ -159,8 +161,13 @@ impl Program {
                 source: None,
             }));
         };
-        let job =
-            exec::Job { code, entry: index, memory: &self.memory, variables: &self.variables, params };
+        let job = exec::Job {
+            code,
+            entry: index,
+            memory: &self.memory,
+            variables: &self.variables,
+            params,
+        };
         exec::launch(&job, &self.module.inner.text, launch, options)
     }
 }

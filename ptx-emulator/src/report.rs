@@ -82,7 +82,9 @@ pub enum FaultKind {
         address: u64,
     },
     /// Two accesses to one place, one of them a write, that nothing orders.
-    #[error("data race on {space} address {address:#x}: this {access} and an earlier {other_access} by {other}, with no synchronisation between them")]
+    #[error(
+        "data race on {space} address {address:#x}: this {access} and an earlier {other_access} by {other}, with no synchronisation between them"
+    )]
     Race {
         /// State space.
         space: &'static str,
@@ -119,7 +121,9 @@ pub enum FaultKind {
     #[error("assertion failed: {0}")]
     Assertion(String),
     /// More instructions than allowed.
-    #[error("the instruction budget of {0} thread-instructions is used up: an endless loop, or a budget too small for this launch")]
+    #[error(
+        "the instruction budget of {0} thread-instructions is used up: an endless loop, or a budget too small for this launch"
+    )]
     Budget(u64),
     /// Anything else that the hardware would not do.
     #[error("{0}")]
@@ -144,10 +148,6 @@ impl Fault {
 
     pub(crate) fn at(kind: FaultKind, lane: usize) -> Box<Self> {
         Box::new(Self { kind, lane: Some(lane as u32) })
-    }
-
-    pub(crate) fn illegal(message: impl Into<String>) -> Box<Self> {
-        Self::new(FaultKind::Illegal(message.into()))
     }
 }
 

@@ -88,7 +88,8 @@ impl Shadow {
         for (step, cell) in (0u64..).step_by(unit).zip(cells) {
             let found = cell.access(write, stamp, &ordered);
             if conflict.is_none() {
-                conflict = found.map(|(with, was_write)| Conflict { with, was_write, at: at + step });
+                conflict =
+                    found.map(|(with, was_write)| Conflict { with, was_write, at: at + step });
             }
         }
         conflict
@@ -96,9 +97,17 @@ impl Shadow {
 }
 
 impl Cell {
-    fn access(&mut self, write: bool, stamp: Stamp, ordered: &impl Fn(&Stamp) -> bool) -> Option<(Stamp, bool)> {
+    fn access(
+        &mut self,
+        write: bool,
+        stamp: Stamp,
+        ordered: &impl Fn(&Stamp) -> bool,
+    ) -> Option<(Stamp, bool)> {
         let clash = |old: &Stamp| {
-            old.clock != 0 && !old.same_thread(&stamp) && !(old.strong && stamp.strong) && !ordered(old)
+            old.clock != 0
+                && !old.same_thread(&stamp)
+                && !(old.strong && stamp.strong)
+                && !ordered(old)
         };
         let found = if clash(&self.write) {
             Some((self.write, true))

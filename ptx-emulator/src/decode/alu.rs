@@ -11,7 +11,9 @@ use super::op::*;
 fn integer(m: &mut Mods<'_>) -> Result<Type, ParseError> {
     let ty = m.ty()?;
     match ty {
-        Type::B128 | Type::Pred | Type::B8 | Type::U8 | Type::S8 => Err(m.error("the type does not fit the instruction")),
+        Type::B128 | Type::Pred | Type::B8 | Type::U8 | Type::S8 => {
+            Err(m.error("the type does not fit the instruction"))
+        }
         _ if ty.float() => Err(m.error("needs an integer type")),
         _ => Ok(ty),
     }
@@ -90,7 +92,13 @@ fn packed_arithmetic(b: &mut Builder<'_>, mut m: Mods<'_>, ty: Type) -> Result<(
     }
     let out = [b.hidden(), b.hidden()];
     for i in 0..2 {
-        b.emit(Op::Alu(Alu::Int2 { op, ty, d: out[i], a: Src::Reg(halves[0][i]), b: Src::Reg(halves[1][i]) }));
+        b.emit(Op::Alu(Alu::Int2 {
+            op,
+            ty,
+            d: out[i],
+            a: Src::Reg(halves[0][i]),
+            b: Src::Reg(halves[1][i]),
+        }));
     }
     let list = b.list(out.map(|r| Some(Src::Reg(r))));
     b.emit(Op::Alu(Alu::Pack { d, list, bits: 16 }));
@@ -105,7 +113,13 @@ fn one(b: &mut Builder<'_>, m: Mods<'_>, op: Int1, ty: Type) -> Result<(), Parse
     Ok(())
 }
 
-fn two_operands(b: &mut Builder<'_>, m: Mods<'_>, op: Int2, ty: Type, second: Type) -> Result<(), ParseError> {
+fn two_operands(
+    b: &mut Builder<'_>,
+    m: Mods<'_>,
+    op: Int2,
+    ty: Type,
+    second: Type,
+) -> Result<(), ParseError> {
     m.operands(3..=3)?;
     let d = b.dst(&m.inst.operands[0])?;
     let x = b.src(&m.inst.operands[1], ty)?;
@@ -136,7 +150,12 @@ pub(super) fn carry(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseErr
     carry_chain(b, m, true, writes)
 }
 
-fn carry_chain(b: &mut Builder<'_>, mut m: Mods<'_>, reads: bool, writes: bool) -> Result<(), ParseError> {
+fn carry_chain(
+    b: &mut Builder<'_>,
+    mut m: Mods<'_>,
+    reads: bool,
+    writes: bool,
+) -> Result<(), ParseError> {
     let op = match m.name() {
         "add" | "addc" => CarryOp::Add,
         "sub" | "subc" => CarryOp::Sub,

@@ -3,9 +3,13 @@
 use crate::parse::ParseError;
 use crate::parse::ast::{Operand, Type};
 
+use super::bulk::{BulkCopy, TensorCopy};
 use super::function::Builder;
+use super::mbarrier::{MbarrierOp, Object};
 use super::mods::Mods;
-use super::op::{Addr, Op, Space, Src};
+use super::op::{Addr, Op, Reg, Space, Src};
+use super::wgmma::WarpgroupMma;
+use super::{bulk, mbarrier, wgmma};
 
 /// `barrier.cluster`.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +37,30 @@ pub(crate) enum AsyncOp {
     /// All but the latest `n` groups of copies are complete.
     WaitCopies(u32),
     Cluster(ClusterBarrier),
-    ProxyFence { global: bool, shared: bool },
+    ProxyFence,
     /// `griddepcontrol.wait`
     DependencyWait,
     /// `griddepcontrol.launch_dependents`
     LaunchDependents,
+    Mbarrier(Object, MbarrierOp),
+    /// Pending arrivals in a state.
+    PendingCount {
+        d: Reg,
+        a: Src,
+    },
+    Bulk(BulkCopy),
+    Tensor(TensorCopy),
+    CommitBulk,
+    /// All but the latest groups of bulk copies are complete, or (`read`) have read their sources.
+    WaitBulk {
+        left: u32,
+        read: bool,
+    },
+    WgmmaFence,
+    WgmmaCommit,
+    WgmmaWait(u32),
+    Wgmma(WarpgroupMma),
+    SetMaxRegisters,
 }
 
 /// `cp`, `griddepcontrol` and what else is asynchronous.
@@ -52,12 +75,37 @@ pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
             b.emit(Op::Async(op));
             Ok(())
         }
+        "mbarrier" => mbarrier::decode(b, m),
+        "wgmma" => wgmma::decode(b, m),
+        "setmaxnreg" => {
+            m.choose(&[("inc", ()), ("dec", ())]);
+            if !(m.flag("sync") && m.flag("aligned") && m.flag("u32")) {
+                return Err(m.unknown());
+            }
+            m.done()?;
+            m.operands(1..=1)?;
+            let Operand::Int(count @ 24..=256) = m.inst.operands[0] else {
+                return Err(m.error("needs a constant from 24 to 256"));
+            };
+            if count % 8 != 0 {
+                return Err(m.error("the register count must be a multiple of 8"));
+            }
+            b.emit(Op::Async(AsyncOp::SetMaxRegisters));
+            Ok(())
+        }
         "cp" if m.flag("async") => copy(b, m),
         _ => Err(m.unknown()),
     }
 }
 
 fn copy(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
+    let reduce = m.flag("reduce");
+    if m.peek() == Some("bulk") {
+        return bulk::decode(b, m, reduce);
+    }
+    if m.peek() == Some("mbarrier") {
+        return mbarrier::arrive_on_copies(b, m);
+    }
     if m.flag("commit_group") {
         m.done()?;
         b.emit(Op::Async(AsyncOp::CommitCopies));
@@ -77,7 +125,9 @@ fn copy(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
         return Ok(());
     }
     let global_only = m.need(&[("ca", false), ("cg", true)])?;
-    if m.choose(&[("shared", Space::Shared), ("shared::cta", Space::Shared)]).is_none() || !m.flag("global") {
+    if m.choose(&[("shared", Space::Shared), ("shared::cta", Space::Shared)]).is_none()
+        || !m.flag("global")
+    {
         return Err(m.error("needs .shared.global"));
     }
     let policy = m.flag("L2::cache_hint");
@@ -87,7 +137,9 @@ fn copy(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
     let operands = &m.inst.operands;
     let (to, _) = b.addr(&operands[0])?;
     let (from, _) = b.addr(&operands[1])?;
-    let Operand::Int(bytes) = operands[2] else { return Err(m.error("the size must be a constant")) };
+    let Operand::Int(bytes) = operands[2] else {
+        return Err(m.error("the size must be a constant"));
+    };
     if !(bytes == 16 || (!global_only && (bytes == 4 || bytes == 8))) {
         return Err(m.error("copies 4, 8 or 16 bytes; .cg copies 16"));
     }

@@ -47,7 +47,11 @@ impl Graph {
                     if dominator[target] == usize::MAX {
                         continue;
                     }
-                    new = if new == usize::MAX { target } else { meet(&dominator, &rank, new, target) };
+                    new = if new == usize::MAX {
+                        target
+                    } else {
+                        meet(&dominator, &rank, new, target)
+                    };
                 }
                 if new != dominator[block] {
                     dominator[block] = new;
@@ -103,7 +107,8 @@ mod tests {
     fn graph(successors: &[&[u32]]) -> Vec<Pc> {
         let starts = (0..successors.len() as u32).map(|b| b * 10).collect();
         let leaves = successors.iter().map(|s| s.is_empty()).collect();
-        Graph { starts, successors: successors.iter().map(|s| s.to_vec()).collect(), leaves }.reconvergence()
+        Graph { starts, successors: successors.iter().map(|s| s.to_vec()).collect(), leaves }
+            .reconvergence()
     }
 
     #[test]
@@ -124,7 +129,8 @@ mod tests {
     #[test]
     fn a_trap_does_not_keep_lanes_apart() {
         let successors = vec![vec![1, 3], vec![2, 3], vec![], vec![]];
-        let graph = Graph { starts: vec![0, 1, 2, 3], successors, leaves: vec![false, false, false, true] };
+        let graph =
+            Graph { starts: vec![0, 1, 2, 3], successors, leaves: vec![false, false, false, true] };
         assert_eq!(graph.reconvergence(), [3, 3, NO_PC, NO_PC]);
     }
 

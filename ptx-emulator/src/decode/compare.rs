@@ -45,18 +45,43 @@ pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
 fn comparison(m: &mut Mods<'_>) -> Result<(Cmp, Option<BoolOp>), ParseError> {
     use Cmp::*;
     let cmp = m.need(&[
-        ("eq", Eq), ("ne", Ne), ("lt", Lt), ("le", Le), ("gt", Gt), ("ge", Ge),
-        ("lo", Lt), ("ls", Le), ("hi", Gt), ("hs", Ge),
-        ("equ", Equ), ("neu", Neu), ("ltu", Ltu), ("leu", Leu), ("gtu", Gtu), ("geu", Geu), ("num", Num), ("nan", Nan),
+        ("eq", Eq),
+        ("ne", Ne),
+        ("lt", Lt),
+        ("le", Le),
+        ("gt", Gt),
+        ("ge", Ge),
+        ("lo", Lt),
+        ("ls", Le),
+        ("hi", Gt),
+        ("hs", Ge),
+        ("equ", Equ),
+        ("neu", Neu),
+        ("ltu", Ltu),
+        ("leu", Leu),
+        ("gtu", Gtu),
+        ("geu", Geu),
+        ("num", Num),
+        ("nan", Nan),
     ])?;
     let combine = m.choose(&[("and", BoolOp::And), ("or", BoolOp::Or), ("xor", BoolOp::Xor)]);
     Ok((cmp, combine))
 }
 
-fn compare(b: &mut Builder<'_>, m: &Mods<'_>, cmp: Cmp, combine: Option<BoolOp>, ty: Type, ftz: bool) -> Result<Compare, ParseError> {
+fn compare(
+    b: &mut Builder<'_>,
+    m: &Mods<'_>,
+    cmp: Cmp,
+    combine: Option<BoolOp>,
+    ty: Type,
+    ftz: bool,
+) -> Result<Compare, ParseError> {
     let count = if combine.is_some() { 4 } else { 3 };
     m.operands(count..=count)?;
-    let unordered = matches!(cmp, Cmp::Equ | Cmp::Neu | Cmp::Ltu | Cmp::Leu | Cmp::Gtu | Cmp::Geu | Cmp::Num | Cmp::Nan);
+    let unordered = matches!(
+        cmp,
+        Cmp::Equ | Cmp::Neu | Cmp::Ltu | Cmp::Leu | Cmp::Gtu | Cmp::Geu | Cmp::Num | Cmp::Nan
+    );
     if ty == Type::Pred || ty.bits() == 8 || ty == Type::B128 || (unordered && !ty.float()) {
         return Err(m.error("the type does not fit the comparison"));
     }
@@ -92,7 +117,10 @@ fn set(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
     m.done()?;
     let fits = match ty {
         Type::F16x2 | Type::Bf16x2 => to.bits() == 32,
-        _ => matches!(to, Type::U16 | Type::S16 | Type::F16 | Type::Bf16 | Type::U32 | Type::S32 | Type::F32),
+        _ => matches!(
+            to,
+            Type::U16 | Type::S16 | Type::F16 | Type::Bf16 | Type::U32 | Type::S32 | Type::F32
+        ),
     };
     if !fits {
         return Err(m.error("the destination type does not fit"));

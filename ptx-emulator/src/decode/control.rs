@@ -97,7 +97,9 @@ fn slots(b: &Builder<'_>, items: &[Operand]) -> Result<Vec<(u32, u32)>, ParseErr
         .map(|item| match item {
             Operand::Name(name) => match b.scopes.find(name) {
                 Some(Symbol::Frame { offset, bytes, .. }) => Ok((offset, bytes)),
-                _ => b.fail(format!("`{name}` is not a `.param` variable: calls pass nothing else here")),
+                _ => b.fail(format!(
+                    "`{name}` is not a `.param` variable: calls pass nothing else here"
+                )),
             },
             _ => b.fail("calls pass `.param` variables only"),
         })

@@ -12,7 +12,10 @@ use super::op::{Alu, Op};
 /// What is converted to what.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CvtKind {
-    Scalar { from: Type, to: Type },
+    Scalar {
+        from: Type,
+        to: Type,
+    },
     /// Two singles to two values of a 16-bit or 8-bit format; the first operand is the upper one.
     Pack(Format),
     /// Two halves to two values of an 8-bit format.
@@ -55,7 +58,12 @@ fn side(word: &str) -> Option<Side> {
 
 /// `cvt`.
 pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
-    let integral = m.choose(&[("rni", Round::Near), ("rzi", Round::Zero), ("rmi", Round::Down), ("rpi", Round::Up)]);
+    let integral = m.choose(&[
+        ("rni", Round::Near),
+        ("rzi", Round::Zero),
+        ("rmi", Round::Down),
+        ("rpi", Round::Up),
+    ]);
     let round = integral.or_else(|| m.round());
     let (ftz, sat) = (m.flag("ftz"), m.flag("sat"));
     let (finite, relu) = (m.flag("satfinite"), m.flag("relu"));
@@ -69,7 +77,9 @@ pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
         (Side::Fp8x2(format), Side::One(Type::F32)) => CvtKind::Pack(format),
         (Side::Fp8x2(format), Side::One(Type::F16x2)) => CvtKind::HalvesToFp8(format),
         (Side::One(Type::F16x2), Side::Fp8x2(format)) => CvtKind::Fp8ToHalves(format),
-        (Side::One(to), Side::One(from)) if scalar(to) && scalar(from) => CvtKind::Scalar { from, to },
+        (Side::One(to), Side::One(from)) if scalar(to) && scalar(from) => {
+            CvtKind::Scalar { from, to }
+        }
         _ => return Err(m.unknown()),
     };
     if matches!(to, Side::Fp8x2(_)) && !finite {
@@ -104,18 +114,36 @@ pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
 }
 
 fn scalar(ty: Type) -> bool {
-    !matches!(ty, Type::Pred | Type::B128 | Type::F16x2 | Type::Bf16x2 | Type::F32x2 | Type::E4m3 | Type::E5m2)
+    !matches!(
+        ty,
+        Type::Pred
+            | Type::B128
+            | Type::F16x2
+            | Type::Bf16x2
+            | Type::F32x2
+            | Type::E4m3
+            | Type::E5m2
+    )
 }
 
 /// A rounding must stand where the result may be inexact, and its kind must fit.
-fn check_rounding(m: &Mods<'_>, kind: CvtKind, integral: bool, round: Option<Round>) -> Result<(), ParseError> {
+fn check_rounding(
+    m: &Mods<'_>,
+    kind: CvtKind,
+    integral: bool,
+    round: Option<Round>,
+) -> Result<(), ParseError> {
     let CvtKind::Scalar { from, to } = kind else {
         let fits = round.is_some() && !integral;
         return if fits { Ok(()) } else { Err(m.error("needs a rounding such as .rn")) };
     };
     match (from.float(), to.float()) {
-        (true, false) if !integral => Err(m.error("float to integer needs .rni, .rzi, .rmi or .rpi")),
-        (false, true) if integral || round.is_none() => Err(m.error("integer to float needs .rn, .rz, .rm or .rp")),
+        (true, false) if !integral => {
+            Err(m.error("float to integer needs .rni, .rzi, .rmi or .rpi"))
+        }
+        (false, true) if integral || round.is_none() => {
+            Err(m.error("integer to float needs .rn, .rz, .rm or .rp"))
+        }
         (false, false) if round.is_some() => Err(m.error("integer to integer takes no rounding")),
         (true, true) if precision(to) < precision(from) && round.is_none() => {
             Err(m.error("a narrowing conversion needs a rounding such as .rn"))

@@ -11,12 +11,19 @@ use super::{alu, async_op, compare, control, cvt, float, matrix, memory, sync};
 pub(crate) fn decode(b: &mut Builder<'_>, m: Mods<'_>) -> Result<(), ParseError> {
     match m.name() {
         "add" | "sub" | "mul" | "mad" | "fma" | "div" | "min" | "max" | "abs" | "neg" => {
-            if float::is_float(&m) { float::arithmetic(b, m) } else { alu::arithmetic(b, m) }
+            if float::is_float(&m) {
+                float::arithmetic(b, m)
+            } else {
+                alu::arithmetic(b, m)
+            }
         }
         "addc" | "subc" | "madc" => alu::carry(b, m),
         "rem" | "sad" | "mul24" | "mad24" => alu::arithmetic(b, m),
-        "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" | "popc" | "clz" | "brev" | "bfind" => alu::bits(b, m),
-        "bfe" | "bfi" | "bmsk" | "szext" | "shf" | "prmt" | "fns" | "lop3" | "dp4a" | "dp2a" => alu::fields(b, m),
+        "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" | "popc" | "clz" | "brev"
+        | "bfind" => alu::bits(b, m),
+        "bfe" | "bfi" | "bmsk" | "szext" | "shf" | "prmt" | "fns" | "lop3" | "dp4a" | "dp2a" => {
+            alu::fields(b, m)
+        }
         "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => float::unary(b, m),
         "copysign" | "testp" => float::special(b, m),
         "setp" | "set" | "selp" | "slct" => compare::decode(b, m),
@@ -26,7 +33,9 @@ pub(crate) fn decode(b: &mut Builder<'_>, m: Mods<'_>) -> Result<(), ParseError>
         "st" => memory::store(b, m),
         "atom" | "red" => memory::atomic(b, m),
         "cvta" | "isspacep" | "mapa" | "getctarank" => memory::address(b, m),
-        "prefetch" | "prefetchu" | "applypriority" | "discard" | "createpolicy" => memory::hint(b, m),
+        "prefetch" | "prefetchu" | "applypriority" | "discard" | "createpolicy" => {
+            memory::hint(b, m)
+        }
         "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => control::decode(b, m),
         "bar" | "barrier" => sync::barrier(b, m),
         "membar" | "fence" => sync::fence(b, m),
@@ -40,7 +49,9 @@ pub(crate) fn decode(b: &mut Builder<'_>, m: Mods<'_>) -> Result<(), ParseError>
             Ok(())
         }
         "ldmatrix" | "stmatrix" | "movmatrix" | "mma" => matrix::decode(b, m),
-        "wgmma" | "cp" | "mbarrier" | "griddepcontrol" | "setmaxnreg" | "tensormap" => async_op::decode(b, m),
+        "wgmma" | "cp" | "mbarrier" | "griddepcontrol" | "setmaxnreg" | "tensormap" => {
+            async_op::decode(b, m)
+        }
         _ => Err(m.unknown()),
     }
 }

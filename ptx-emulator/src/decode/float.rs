@@ -49,7 +49,12 @@ pub(super) fn arithmetic(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), Par
 }
 
 /// An operation with rounding mode; `default` is the rounding where none is written, or none where one must be.
-fn emit(b: &mut Builder<'_>, mut m: Mods<'_>, op: FloatOp, default: Option<Round>) -> Result<(), ParseError> {
+fn emit(
+    b: &mut Builder<'_>,
+    mut m: Mods<'_>,
+    op: FloatOp,
+    default: Option<Round>,
+) -> Result<(), ParseError> {
     let ftz = m.flag("ftz");
     let mode = Mode { round: Round::Near, ftz, sat: m.flag("sat"), relu: m.flag("relu") };
     let Some(round) = m.round().or(default).filter(|r| *r != Round::NearAway) else {

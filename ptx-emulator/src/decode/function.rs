@@ -64,7 +64,10 @@ impl Builder<'_> {
                 let offset = align_up(u64::from(self.out.param_bytes), param.align);
                 let end = offset + param.bytes;
                 if end > 32764 {
-                    return Err(ParseError::new(param.line, "the parameters take more than 32764 bytes"));
+                    return Err(ParseError::new(
+                        param.line,
+                        "the parameters take more than 32764 bytes",
+                    ));
                 }
                 self.out.params.push((offset as u32, param.bytes as u32));
                 self.out.param_bytes = end as u32;
@@ -84,12 +87,17 @@ impl Builder<'_> {
     fn frame_variable(&mut self, variable: &Variable) -> Result<(u32, u32), ParseError> {
         let offset = align_up(u64::from(self.out.frame_bytes), variable.align);
         if offset + variable.bytes > MAX_FRAME {
-            let message = format!("`{}` makes the thread's local memory larger than 512 KiB", variable.name);
+            let message =
+                format!("`{}` makes the thread's local memory larger than 512 KiB", variable.name);
             return Err(ParseError::new(variable.line, message));
         }
         let (offset, bytes) = (offset as u32, variable.bytes as u32);
         self.out.frame_bytes = offset + bytes;
-        self.add(&variable.name, Symbol::Frame { offset, bytes, space: variable.space }, variable.line)?;
+        self.add(
+            &variable.name,
+            Symbol::Frame { offset, bytes, space: variable.space },
+            variable.line,
+        )?;
         Ok((offset, bytes))
     }
 
@@ -112,7 +120,7 @@ impl Builder<'_> {
                 Statement::Targets { name, targets } => {
                     self.add(name, Symbol::Targets(targets.clone()), self.line)?;
                 }
-                Statement::Prototype { name, .. } => self.add(name, Symbol::Prototype, self.line)?,
+                Statement::Prototype { name } => self.add(name, Symbol::Prototype, self.line)?,
                 _ => {}
             }
         }
@@ -149,7 +157,10 @@ impl Builder<'_> {
                 let name = super::scoped_name(&self.out.name, variable);
                 match self.module.get(&name) {
                     Some(symbol) => self.add(&variable.name, symbol.clone(), variable.line),
-                    None => Err(ParseError::new(variable.line, format!("`{}` has no storage", variable.name))),
+                    None => Err(ParseError::new(
+                        variable.line,
+                        format!("`{}` has no storage", variable.name),
+                    )),
                 }
             }
         }
@@ -163,7 +174,10 @@ impl Builder<'_> {
             let first = *file;
             let end = u64::from(first) + total * u64::from(rows(registers.ty, registers.vector));
             if end > u64::from(MAX_REGISTERS) {
-                return Err(ParseError::new(registers.line, format!("more than {MAX_REGISTERS} registers")));
+                return Err(ParseError::new(
+                    registers.line,
+                    format!("more than {MAX_REGISTERS} registers"),
+                ));
             }
             *file = end as u32;
             let (ty, vector) = (registers.ty, registers.vector);
@@ -188,12 +202,12 @@ impl Builder<'_> {
 
     /// Appends an operation under the current guard.
     pub(crate) fn emit(&mut self, op: Op) {
-        self.out.code.push(Inst { op, guard: self.guard, line: self.line, location: self.location });
-    }
-
-    /// The guard as a predicate source, for decoders that turn a guarded form into another; none means true.
-    pub(crate) fn guarded(&self) -> bool {
-        self.guard.is_some()
+        self.out.code.push(Inst {
+            op,
+            guard: self.guard,
+            line: self.line,
+            location: self.location,
+        });
     }
 
     /// A register that no name stands for.
@@ -286,7 +300,8 @@ impl Builder<'_> {
         match operand {
             Operand::Vector(items) => items.clone(),
             Operand::Name(name) => match self.scopes.find(name) {
-                Some(Symbol::Reg { vector, .. }) if vector > 1 => ["x", "y", "z", "w"][..vector as usize]
+                Some(Symbol::Reg { vector, .. }) if vector > 1 => ["x", "y", "z", "w"]
+                    [..vector as usize]
                     .iter()
                     .map(|e| Operand::Name(format!("{name}.{e}")))
                     .collect(),
@@ -301,7 +316,9 @@ impl Builder<'_> {
         let mask = crate::num::convert::mask(ty.bits().min(64));
         match operand {
             Operand::Int(v) => Ok(Src::Imm(v & mask)),
-            Operand::Single(bits) if ty == Type::F64 => Ok(Src::Imm(f64::from(f32::from_bits(*bits)).to_bits())),
+            Operand::Single(bits) if ty == Type::F64 => {
+                Ok(Src::Imm(f64::from(f32::from_bits(*bits)).to_bits()))
+            }
             Operand::Single(bits) => Ok(Src::Imm(u64::from(*bits))),
             Operand::Float(v) if ty.bits() == 32 => Ok(Src::Imm(u64::from((*v as f32).to_bits()))),
             Operand::Float(v) if ty.bits() == 64 => Ok(Src::Imm(v.to_bits())),
@@ -329,7 +346,9 @@ impl Builder<'_> {
     fn symbol_address(&mut self, name: &str, offset: i64) -> Result<Src, ParseError> {
         match self.scopes.find(name) {
             Some(Symbol::Shared(at)) => Ok(Src::Imm(at.wrapping_add(offset as u64))),
-            Some(Symbol::Param { offset: at }) => Ok(Src::Imm(u64::from(at).wrapping_add(offset as u64))),
+            Some(Symbol::Param { offset: at }) => {
+                Ok(Src::Imm(u64::from(at).wrapping_add(offset as u64)))
+            }
             Some(Symbol::Function(index)) => Ok(Src::Imm(crate::memory::address::function(index))),
             Some(Symbol::Module { index, .. }) => {
                 let d = self.hidden();
@@ -338,7 +357,10 @@ impl Builder<'_> {
             }
             Some(Symbol::Frame { offset: at, .. }) => {
                 let d = self.hidden();
-                self.emit(Op::Alu(Alu::FrameAddress { d, offset: i64::from(at).wrapping_add(offset) }));
+                self.emit(Op::Alu(Alu::FrameAddress {
+                    d,
+                    offset: i64::from(at).wrapping_add(offset),
+                }));
                 Ok(Src::Reg(d))
             }
             _ => self.fail(format!("`{name}` is not a register, variable or function in scope")),
@@ -352,7 +374,9 @@ impl Builder<'_> {
         };
         let offset = *offset;
         match &**base {
-            Operand::Int(v) => Ok((Addr { base: Base::Absolute, offset: (*v as i64).wrapping_add(offset) }, None)),
+            Operand::Int(v) => {
+                Ok((Addr { base: Base::Absolute, offset: (*v as i64).wrapping_add(offset) }, None))
+            }
             Operand::Name(name) => {
                 if let Some((reg, _)) = self.register(name) {
                     return Ok((Addr { base: Base::Reg(reg), offset }, None));
@@ -363,7 +387,10 @@ impl Builder<'_> {
                     Some(Symbol::Param { offset }) => (Base::Absolute, i64::from(offset)),
                     Some(Symbol::Module { index, .. }) => (Base::Variable(index), 0),
                     Some(Symbol::Frame { offset, .. }) => (Base::Frame, i64::from(offset)),
-                    _ => return self.fail(format!("`{name}` is not a register or variable in scope")),
+                    _ => {
+                        return self
+                            .fail(format!("`{name}` is not a register or variable in scope"));
+                    }
                 };
                 Ok((Addr { base, offset: start.wrapping_add(offset) }, symbol))
             }
@@ -392,7 +419,8 @@ impl Builder<'_> {
             match &mut inst.op {
                 Op::Branch { target, .. } => *target = labels[*target as usize],
                 Op::BranchIndexed { targets, .. } => {
-                    for entry in &mut pool[targets.at as usize..(targets.at + targets.len) as usize] {
+                    for entry in &mut pool[targets.at as usize..(targets.at + targets.len) as usize]
+                    {
                         if let Some(Src::Imm(label)) = entry {
                             *label = u64::from(labels[*label as usize]);
                         }
@@ -404,7 +432,11 @@ impl Builder<'_> {
         let (graph, block_of) = flow_graph(code, pool);
         let meet = graph.reconvergence();
         for (at, inst) in code.iter_mut().enumerate() {
-            let (Op::Branch { reconverge, .. } | Op::BranchIndexed { reconverge, .. }) = &mut inst.op else { continue };
+            let (Op::Branch { reconverge, .. } | Op::BranchIndexed { reconverge, .. }) =
+                &mut inst.op
+            else {
+                continue;
+            };
             *reconverge = meet[block_of[at] as usize];
         }
         Ok(self.out)
@@ -421,14 +453,22 @@ fn flow_graph(code: &[Inst], pool: &[Option<Src>]) -> (Graph, Vec<u32>) {
     let targets = |inst: &Inst| -> Vec<Pc> {
         match &inst.op {
             Op::Branch { target, .. } => vec![*target],
-            Op::BranchIndexed { targets, .. } => pool[targets.at as usize..(targets.at + targets.len) as usize]
+            Op::BranchIndexed { targets, .. } => pool
+                [targets.at as usize..(targets.at + targets.len) as usize]
                 .iter()
-                .filter_map(|entry| if let Some(Src::Imm(pc)) = entry { Some(*pc as Pc) } else { None })
+                .filter_map(
+                    |entry| if let Some(Src::Imm(pc)) = entry { Some(*pc as Pc) } else { None },
+                )
                 .collect(),
             _ => Vec::new(),
         }
     };
-    let ends = |inst: &Inst| matches!(inst.op, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Ret | Op::Exit | Op::Trap);
+    let ends = |inst: &Inst| {
+        matches!(
+            inst.op,
+            Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Ret | Op::Exit | Op::Trap
+        )
+    };
     let mut leader = vec![false; code.len() + 1];
     leader[0] = true;
     for (at, inst) in code.iter().enumerate() {
@@ -452,7 +492,8 @@ fn flow_graph(code: &[Inst], pool: &[Option<Src>]) -> (Graph, Vec<u32>) {
     for block in 0..starts.len() {
         let end = starts.get(block + 1).map_or(code.len(), |&s| s as usize);
         let last = &code[end - 1];
-        let mut next: Vec<u32> = targets(last).iter().filter_map(|&pc| block_of.get(pc as usize).copied()).collect();
+        let mut next: Vec<u32> =
+            targets(last).iter().filter_map(|&pc| block_of.get(pc as usize).copied()).collect();
         let falls = last.guard.is_some() || !ends(last);
         if falls && end < code.len() {
             next.push(block as u32 + 1);

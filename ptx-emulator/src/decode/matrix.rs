@@ -28,9 +28,22 @@ pub(crate) struct Mma {
 /// A warp-wide matrix instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MatrixOp {
-    Load { addr: Addr, space: Space, trans: bool, regs: List },
-    Store { addr: Addr, space: Space, trans: bool, values: List },
-    Transpose { d: Reg, a: Src },
+    Load {
+        addr: Addr,
+        space: Space,
+        trans: bool,
+        regs: List,
+    },
+    Store {
+        addr: Addr,
+        space: Space,
+        trans: bool,
+        values: List,
+    },
+    Transpose {
+        d: Reg,
+        a: Src,
+    },
     /// Index into the function's pool of multiplications would save space; the struct is small enough.
     Mma(Mma),
 }
@@ -96,7 +109,11 @@ pub(super) fn destinations(b: &mut Builder<'_>, items: &[Operand]) -> Result<Lis
 }
 
 /// Pool list of values.
-pub(super) fn sources(b: &mut Builder<'_>, items: &[Operand], ty: Type) -> Result<List, ParseError> {
+pub(super) fn sources(
+    b: &mut Builder<'_>,
+    items: &[Operand],
+    ty: Type,
+) -> Result<List, ParseError> {
     let mut values = Vec::with_capacity(items.len());
     for item in items {
         values.push(Some(b.src(item, ty)?));
@@ -128,11 +145,17 @@ fn mma(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
     };
     let fits = match (a_type, d_type) {
         (Type::F16, Type::F16 | Type::F32) | (Type::Bf16, Type::F32) => {
-            b_type == a_type && matches!(shape, (16, 8, 8 | 16)) && matches!(c_type, Type::F16 | Type::F32)
+            b_type == a_type
+                && matches!(shape, (16, 8, 8 | 16))
+                && matches!(c_type, Type::F16 | Type::F32)
         }
-        (Type::Tf32, Type::F32) => b_type == a_type && matches!(shape, (16, 8, 4 | 8)) && c_type == Type::F32,
+        (Type::Tf32, Type::F32) => {
+            b_type == a_type && matches!(shape, (16, 8, 4 | 8)) && c_type == Type::F32
+        }
         (Type::E4m3 | Type::E5m2, Type::F32 | Type::F16) => {
-            matches!(b_type, Type::E4m3 | Type::E5m2) && matches!(shape, (16, 8, 16 | 32)) && c_type == d_type
+            matches!(b_type, Type::E4m3 | Type::E5m2)
+                && matches!(shape, (16, 8, 16 | 32))
+                && c_type == d_type
         }
         (Type::F64, Type::F64) => {
             b_type == a_type && c_type == d_type && matches!(shape, (8, 8, 4) | (16, 8, 4 | 8 | 16))
@@ -151,7 +174,8 @@ fn mma(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
     let lanes = 32;
     let register = |ty: Type| if ty == Type::F64 { 64 } else { 32 };
     let (rows, columns, depth) = shape;
-    let count = |elements: u32, bits: u32, ty: Type| (elements * bits / lanes / register(ty)) as usize;
+    let count =
+        |elements: u32, bits: u32, ty: Type| (elements * bits / lanes / register(ty)) as usize;
     let half = |ty: Type| if ty == Type::F16 { 16 } else { register(ty) };
     let expected = [
         count(rows * columns, half(d_type), d_type),
@@ -163,17 +187,29 @@ fn mma(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
     for (operand, expected) in m.inst.operands.iter().zip(expected) {
         let elements = b.elements(operand);
         if elements.len() != expected {
-            return Err(m.error(format!("an operand has {} registers, expected {expected}", elements.len())));
+            return Err(m.error(format!(
+                "an operand has {} registers, expected {expected}",
+                elements.len()
+            )));
         }
         items.push(elements);
     }
     let d = destinations(b, &items[0])?;
-    let word = |ty: Type| if ty == Type::F64 { Type::F64 } else if ty == Type::F32 { Type::F32 } else { Type::B32 };
+    let word = |ty: Type| {
+        if ty == Type::F64 {
+            Type::F64
+        } else if ty == Type::F32 {
+            Type::F32
+        } else {
+            Type::B32
+        }
+    };
     let a = sources(b, &items[1], word(a_type))?;
     let x = sources(b, &items[2], word(b_type))?;
     let c = sources(b, &items[3], word(c_type))?;
     let (rows, columns, depth) = (rows as u8, columns as u8, depth as u8);
-    let mma = Mma { m: rows, n: columns, k: depth, d_type, a_type, b_type, c_type, sat, d, a, b: x, c };
+    let mma =
+        Mma { m: rows, n: columns, k: depth, d_type, a_type, b_type, c_type, sat, d, a, b: x, c };
     b.emit(Op::Matrix(MatrixOp::Mma(mma)));
     Ok(())
 }

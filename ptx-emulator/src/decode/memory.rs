@@ -103,12 +103,20 @@ fn order(m: &mut Mods<'_>, default: Order) -> Order {
 
 /// Takes cache operators, eviction priorities and prefetch sizes; true if a cache-policy operand follows.
 fn cache_hints(m: &mut Mods<'_>) -> bool {
-    while m.choose(&[("ca", ()), ("cg", ()), ("cs", ()), ("lu", ()), ("cv", ()), ("wb", ()), ("wt", ())]).is_some() {}
-    let policy = m.flag("L2::cache_hint");
     while m
-        .find(|p| (p.starts_with("L1::") || p.starts_with("L2::")).then_some(()))
+        .choose(&[
+            ("ca", ()),
+            ("cg", ()),
+            ("cs", ()),
+            ("lu", ()),
+            ("cv", ()),
+            ("wb", ()),
+            ("wt", ()),
+        ])
         .is_some()
     {}
+    let policy = m.flag("L2::cache_hint");
+    while m.find(|p| (p.starts_with("L1::") || p.starts_with("L2::")).then_some(())).is_some() {}
     policy
 }
 
@@ -121,7 +129,11 @@ fn resolve(b: &Builder<'_>, space: Space, symbol: Option<&Symbol>) -> Space {
         (Space::Generic, Some(Symbol::Shared(_))) => Space::Shared,
         (Space::Generic, Some(Symbol::Param { .. })) => Space::Param,
         (Space::Generic, Some(Symbol::Module { space, .. })) => {
-            if *space == VarSpace::Const { Space::Const } else { Space::Global }
+            if *space == VarSpace::Const {
+                Space::Const
+            } else {
+                Space::Global
+            }
         }
         _ => space,
     }
@@ -135,7 +147,7 @@ fn vector(m: &mut Mods<'_>) -> usize {
 pub(super) fn load(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
     let order = order(&mut m, Order::Weak);
     let space = space(&mut m);
-    let read_only = m.flag("nc");
+    m.flag("nc");
     let policy = cache_hints(&mut m);
     m.flag("unified");
     let elements = vector(&mut m);
@@ -172,7 +184,7 @@ pub(super) fn load(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseErro
     let list = b.list(regs);
     let bytes = ty.bytes().min(8) as u8;
     let space = resolve(b, space, symbol.as_ref());
-    b.emit(Op::Load(Access { space, addr, bytes, extend, order, read_only, list }));
+    b.emit(Op::Load(Access { space, addr, bytes, extend, order, list }));
     Ok(())
 }
 
@@ -213,7 +225,7 @@ pub(super) fn store(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseErr
     let list = b.list(values);
     let bytes = ty.bytes().min(8) as u8;
     let space = resolve(b, space, symbol.as_ref());
-    b.emit(Op::Store(Access { space, addr, bytes, extend: 0, order, read_only: false, list }));
+    b.emit(Op::Store(Access { space, addr, bytes, extend: 0, order, list }));
     Ok(())
 }
 
@@ -281,9 +293,17 @@ pub(super) fn atomic(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
 fn check_atomic(m: &Mods<'_>, op: AtomOp, ty: Type, elements: usize) -> Result<(), ParseError> {
     use AtomOp::*;
     let fits = match op {
-        And | Or | Xor => matches!(ty, Type::B32 | Type::B64 | Type::U32 | Type::U64 | Type::S32 | Type::S64),
-        Exch => matches!(ty, Type::B32 | Type::B64 | Type::U32 | Type::U64 | Type::S32 | Type::S64 | Type::F32),
-        Cas => matches!(ty, Type::B16 | Type::B32 | Type::B64 | Type::U32 | Type::U64 | Type::S32 | Type::S64),
+        And | Or | Xor => {
+            matches!(ty, Type::B32 | Type::B64 | Type::U32 | Type::U64 | Type::S32 | Type::S64)
+        }
+        Exch => matches!(
+            ty,
+            Type::B32 | Type::B64 | Type::U32 | Type::U64 | Type::S32 | Type::S64 | Type::F32
+        ),
+        Cas => matches!(
+            ty,
+            Type::B16 | Type::B32 | Type::B64 | Type::U32 | Type::U64 | Type::S32 | Type::S64
+        ),
         Inc | Dec => ty == Type::U32,
         Min | Max if ty.float() => elements > 1 || matches!(ty, Type::F16x2 | Type::Bf16x2),
         Min | Max => matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64),
@@ -310,7 +330,8 @@ pub(super) fn address(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseE
                 _ => None,
             };
             let a = b.src(&m.inst.operands[1], ty)?;
-            let frame = matches!(symbol, Some(Symbol::Frame { .. })) || (space == Space::Param && !b.out.entry);
+            let frame = matches!(symbol, Some(Symbol::Frame { .. }))
+                || (space == Space::Param && !b.out.entry);
             let space = if frame { Space::Local } else { space };
             b.emit(Op::Alu(Alu::Cvta { to_generic, space, d, a }));
         }
@@ -336,7 +357,7 @@ pub(super) fn address(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseE
                 let rank = b.src(&m.inst.operands[2], Type::U32)?;
                 b.emit(Op::Alu(Alu::Mapa { d, a, rank, generic }));
             } else {
-                b.emit(Op::Alu(Alu::GetCtaRank { d, a, generic }));
+                b.emit(Op::Alu(Alu::GetCtaRank { d, a }));
             }
         }
     }

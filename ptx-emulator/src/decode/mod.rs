@@ -2,6 +2,7 @@
 
 mod alu;
 pub(crate) mod async_op;
+pub(crate) mod bulk;
 mod cfg;
 mod compare;
 mod control;
@@ -10,11 +11,14 @@ mod family;
 mod float;
 pub(crate) mod function;
 pub(crate) mod matrix;
+pub(crate) mod mbarrier;
 mod memory;
 mod mods;
 pub(crate) mod op;
 mod scope;
 mod sync;
+pub(crate) mod visit;
+pub(crate) mod wgmma;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -87,10 +91,14 @@ pub(crate) fn decode(tree: &Tree) -> Result<Code, ParseError> {
         });
         symbols.insert(name.clone(), Symbol::Module { index, space: variable.space });
     }
-    let defined: Vec<_> = tree.functions.iter().filter_map(|f| f.body.as_ref().map(|b| (f, b))).collect();
+    let defined: Vec<_> =
+        tree.functions.iter().filter_map(|f| f.body.as_ref().map(|b| (f, b))).collect();
     for (index, (function, _)) in defined.iter().enumerate() {
         if code.names.insert(function.name.clone(), index as u32).is_some() {
-            return Err(ParseError::new(function.line, format!("`{}` is defined twice", function.name)));
+            return Err(ParseError::new(
+                function.line,
+                format!("`{}` is defined twice", function.name),
+            ));
         }
         symbols.insert(function.name.clone(), Symbol::Function(index as u32));
     }
@@ -101,11 +109,17 @@ pub(crate) fn decode(tree: &Tree) -> Result<Code, ParseError> {
 }
 
 /// Shared, global and constant variables declared inside functions.
-fn inner_variables<'t>(function: &str, body: &'t [Statement], out: &mut Vec<(String, &'t Variable)>) {
+fn inner_variables<'t>(
+    function: &str,
+    body: &'t [Statement],
+    out: &mut Vec<(String, &'t Variable)>,
+) {
     for statement in body {
         match statement {
             Statement::Block(inner) => inner_variables(function, inner, out),
-            Statement::Variable(v) if matches!(v.space, Space::Shared | Space::Global | Space::Const) => {
+            Statement::Variable(v)
+                if matches!(v.space, Space::Shared | Space::Global | Space::Const) =>
+            {
                 out.push((scoped_name(function, v), v));
             }
             _ => {}
@@ -132,7 +146,10 @@ fn lay_out_shared(
         code.shared.insert(name.clone(), at);
         at += variable.bytes;
         if at > u64::from(address::SHARED_LIMIT) {
-            return Err(ParseError::new(variable.line, format!("`{name}`: shared variables take more than 16 MiB")));
+            return Err(ParseError::new(
+                variable.line,
+                format!("`{name}`: shared variables take more than 16 MiB"),
+            ));
         }
     }
     code.shared_end = at as u32;

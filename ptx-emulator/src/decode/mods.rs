@@ -72,7 +72,8 @@ impl<'a> Mods<'a> {
 
     /// Takes the first part that satisfies `f`.
     pub(crate) fn find<T>(&mut self, f: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let (at, value) = self.parts.iter().enumerate().find_map(|(at, part)| f(part).map(|v| (at, v)))?;
+        let (at, value) =
+            self.parts.iter().enumerate().find_map(|(at, part)| f(part).map(|v| (at, v)))?;
         self.parts.remove(at);
         Some(value)
     }
@@ -97,12 +98,17 @@ impl<'a> Mods<'a> {
     pub(crate) fn done(&self) -> Result<(), ParseError> {
         match self.parts.first() {
             None => Ok(()),
-            Some(part) => Err(self.error(format!("this emulator does not know the modifier `.{part}` here"))),
+            Some(part) => {
+                Err(self.error(format!("this emulator does not know the modifier `.{part}` here")))
+            }
         }
     }
 
     /// Checks the number of operands.
-    pub(crate) fn operands(&self, range: std::ops::RangeInclusive<usize>) -> Result<(), ParseError> {
+    pub(crate) fn operands(
+        &self,
+        range: std::ops::RangeInclusive<usize>,
+    ) -> Result<(), ParseError> {
         let found = self.inst.operands.len();
         if range.contains(&found) {
             return Ok(());

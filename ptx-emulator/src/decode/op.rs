@@ -98,8 +98,6 @@ pub(crate) struct Access {
     /// Loads: sign-extend to the register's width, in bits; 0 for zero-extension.
     pub(crate) extend: u8,
     pub(crate) order: Order,
-    /// Read-only data path (`ld.global.nc`).
-    pub(crate) read_only: bool,
     /// Registers loaded or values stored; an absent destination is `None` in the pool.
     pub(crate) list: List,
 }
@@ -298,44 +296,177 @@ pub(crate) enum WarpOp {
 /// Register-only instructions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Alu {
-    Mov { d: Reg, a: Src },
-    Pack { d: Reg, list: List, bits: u8 },
+    Mov {
+        d: Reg,
+        a: Src,
+    },
+    Pack {
+        d: Reg,
+        list: List,
+        bits: u8,
+    },
     /// 128-bit pack: two rows from two words.
-    Unpack { list: List, a: Src, bits: u8 },
-    Special { d: Reg, what: Special },
-    VariableAddress { d: Reg, variable: u32, offset: i64 },
-    FrameAddress { d: Reg, offset: i64 },
-    Int1 { op: Int1, ty: Type, d: Reg, a: Src },
-    Int2 { op: Int2, ty: Type, d: Reg, a: Src, b: Src },
-    Int3 { op: Int3, ty: Type, d: Reg, a: Src, b: Src, c: Src },
-    Bfi { ty: Type, d: Reg, list: List },
+    Unpack {
+        list: List,
+        a: Src,
+        bits: u8,
+    },
+    Special {
+        d: Reg,
+        what: Special,
+    },
+    VariableAddress {
+        d: Reg,
+        variable: u32,
+        offset: i64,
+    },
+    FrameAddress {
+        d: Reg,
+        offset: i64,
+    },
+    Int1 {
+        op: Int1,
+        ty: Type,
+        d: Reg,
+        a: Src,
+    },
+    Int2 {
+        op: Int2,
+        ty: Type,
+        d: Reg,
+        a: Src,
+        b: Src,
+    },
+    Int3 {
+        op: Int3,
+        ty: Type,
+        d: Reg,
+        a: Src,
+        b: Src,
+        c: Src,
+    },
+    Bfi {
+        ty: Type,
+        d: Reg,
+        list: List,
+    },
     Carry(Carry),
-    Fast { op: Fast, d: Reg, a: Src, b: Src, c: Src },
-    Float { op: FloatOp, ty: Type, mode: Mode, d: Reg, list: List },
+    Fast {
+        op: Fast,
+        d: Reg,
+        a: Src,
+        b: Src,
+        c: Src,
+    },
+    Float {
+        op: FloatOp,
+        ty: Type,
+        mode: Mode,
+        d: Reg,
+        list: List,
+    },
     MinMax(FloatMinMax),
-    Approx { f: Approx, ty: Type, ftz: bool, d: Reg, a: Src },
-    Sign { op: Sign, ty: Type, ftz: bool, d: Reg, a: Src },
-    CopySign { ty: Type, d: Reg, a: Src, b: Src },
-    Cvt { cvt: Cvt, d: Reg, a: Src, b: Option<Src> },
-    SetP { compare: Compare, p: Option<Pred>, q: Option<Pred> },
-    Set { compare: Compare, to: Type, d: Reg },
-    TestP { property: Property, ty: Type, p: Pred, a: Src },
-    Selp { d: Reg, a: Src, b: Src, p: PredSrc },
-    Slct { d: Reg, a: Src, b: Src, c: Src, float: bool },
-    PredMov { d: Pred, a: PredSrc },
-    PredLogic { op: BoolOp, d: Pred, a: PredSrc, b: PredSrc },
-    Cvta { to_generic: bool, space: Space, d: Reg, a: Src },
-    IsSpace { p: Pred, space: Space, a: Src },
-    Mapa { d: Reg, a: Src, rank: Src, generic: bool },
-    GetCtaRank { d: Reg, a: Src, generic: bool },
+    Approx {
+        f: Approx,
+        ty: Type,
+        ftz: bool,
+        d: Reg,
+        a: Src,
+    },
+    Sign {
+        op: Sign,
+        ty: Type,
+        ftz: bool,
+        d: Reg,
+        a: Src,
+    },
+    CopySign {
+        ty: Type,
+        d: Reg,
+        a: Src,
+        b: Src,
+    },
+    Cvt {
+        cvt: Cvt,
+        d: Reg,
+        a: Src,
+        b: Option<Src>,
+    },
+    SetP {
+        compare: Compare,
+        p: Option<Pred>,
+        q: Option<Pred>,
+    },
+    Set {
+        compare: Compare,
+        to: Type,
+        d: Reg,
+    },
+    TestP {
+        property: Property,
+        ty: Type,
+        p: Pred,
+        a: Src,
+    },
+    Selp {
+        d: Reg,
+        a: Src,
+        b: Src,
+        p: PredSrc,
+    },
+    Slct {
+        d: Reg,
+        a: Src,
+        b: Src,
+        c: Src,
+        float: bool,
+    },
+    PredMov {
+        d: Pred,
+        a: PredSrc,
+    },
+    PredLogic {
+        op: BoolOp,
+        d: Pred,
+        a: PredSrc,
+        b: PredSrc,
+    },
+    Cvta {
+        to_generic: bool,
+        space: Space,
+        d: Reg,
+        a: Src,
+    },
+    IsSpace {
+        p: Pred,
+        space: Space,
+        a: Src,
+    },
+    Mapa {
+        d: Reg,
+        a: Src,
+        rank: Src,
+        generic: bool,
+    },
+    GetCtaRank {
+        d: Reg,
+        a: Src,
+    },
 }
 
 /// Any decoded operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Alu(Alu),
-    Branch { target: Pc, reconverge: Pc },
-    BranchIndexed { index: Src, targets: List, reconverge: Pc },
+    Branch {
+        target: Pc,
+        reconverge: Pc,
+    },
+    BranchIndexed {
+        index: Src,
+        targets: List,
+        reconverge: Pc,
+    },
     /// Index into the function's calls.
     Call(u32),
     Ret,
@@ -344,7 +475,9 @@ pub(crate) enum Op {
     Load(Access),
     Store(Access),
     Atomic(Atomic),
-    Fence { order: Order },
+    Fence {
+        order: Order,
+    },
     Barrier(Barrier),
     Warp(WarpOp),
     Matrix(MatrixOp),

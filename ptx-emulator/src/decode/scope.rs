@@ -80,13 +80,19 @@ impl<'m> Scopes<'m> {
                 continue;
             }
             let found = self.stack.iter().rev().find_map(|table| table.get(stem));
-            if let (Some(Symbol::Family { first, count, ty, vector }), Ok(index)) = (found, digits.parse::<u32>()) {
+            if let (Some(Symbol::Family { first, count, ty, vector }), Ok(index)) =
+                (found, digits.parse::<u32>())
+            {
                 if index >= *count {
                     return None;
                 }
                 return Some(match ty {
                     Type::Pred => Symbol::Pred(first + index),
-                    _ => Symbol::Reg { reg: first + index * rows(*ty, *vector), ty: *ty, vector: *vector },
+                    _ => Symbol::Reg {
+                        reg: first + index * rows(*ty, *vector),
+                        ty: *ty,
+                        vector: *vector,
+                    },
                 });
             }
         }

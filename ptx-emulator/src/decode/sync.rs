@@ -39,7 +39,9 @@ pub(super) fn barrier(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseE
         let kind = if op == 0 {
             BarrierKind::Popc(b.dst(&operands[0])?, p)
         } else {
-            let Some(d) = b.pred_dst(&operands[0])? else { return Err(m.error("needs a destination")) };
+            let Some(d) = b.pred_dst(&operands[0])? else {
+                return Err(m.error("needs a destination"));
+            };
             if op == 1 { BarrierKind::And(d, p) } else { BarrierKind::Or(d, p) }
         };
         (kind, &operands[1..operands.len() - 1])
@@ -118,7 +120,7 @@ fn proxy_fence(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
         _ => None,
     });
     let Some(is_async) = kind else { return Err(m.unknown()) };
-    let space = m.choose(&[("global", 1), ("shared::cta", 2), ("shared::cluster", 2), ("shared", 2)]);
+    m.choose(&[("global", ()), ("shared::cta", ()), ("shared::cluster", ()), ("shared", ())]);
     while m
         .choose(&[
             ("acquire", ()),
@@ -132,11 +134,11 @@ fn proxy_fence(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
     {}
     while m.find(|p| p.starts_with("sync_restrict").then_some(())).is_some() {}
     m.done()?;
-    let op = if is_async { AsyncOp::ProxyFence { global: space != Some(2), shared: space != Some(1) } } else { return {
-        b.emit(Op::Fence { order: Order::AcqRel });
-        Ok(())
-    } };
-    b.emit(Op::Async(op));
+    b.emit(if is_async {
+        Op::Async(AsyncOp::ProxyFence)
+    } else {
+        Op::Fence { order: Order::AcqRel }
+    });
     Ok(())
 }
 
@@ -177,7 +179,12 @@ fn pair(b: &Builder<'_>, operand: &Operand) -> Result<(Option<Reg>, Option<Pred>
 }
 
 fn shfl(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<WarpOp, ParseError> {
-    let mode = m.need(&[("up", Shfl::Up), ("down", Shfl::Down), ("bfly", Shfl::Bfly), ("idx", Shfl::Idx)])?;
+    let mode = m.need(&[
+        ("up", Shfl::Up),
+        ("down", Shfl::Down),
+        ("bfly", Shfl::Bfly),
+        ("idx", Shfl::Idx),
+    ])?;
     m.need(&[("b32", ())])?;
     m.done()?;
     m.operands(5..=5)?;

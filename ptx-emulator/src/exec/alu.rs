@@ -16,7 +16,14 @@ fn operands<const N: usize>(function: &Function, list: List) -> [Src; N] {
 }
 
 /// Executes a register-only instruction in the lanes of `mask`.
-pub(super) fn execute(cluster: &Cluster<'_>, warp: &Warp, f: &mut Frame, function: &Function, op: &Alu, mask: u32) {
+pub(super) fn execute(
+    cluster: &Cluster<'_>,
+    warp: &Warp,
+    f: &mut Frame,
+    function: &Function,
+    op: &Alu,
+    mask: u32,
+) {
     match *op {
         Alu::Mov { d, a } => {
             let a = f.get(a);
@@ -86,10 +93,14 @@ pub(super) fn execute(cluster: &Cluster<'_>, warp: &Warp, f: &mut Frame, functio
             let (a, rank) = (f.get(a), f.get(rank));
             f.put(d, mask, |i| {
                 let mapped = u64::from(address::shared_of(rank[i] as u32, a[i] as u32));
-                if generic { address::to_generic(crate::decode::op::Space::Shared, mapped) } else { mapped }
+                if generic {
+                    address::to_generic(crate::decode::op::Space::Shared, mapped)
+                } else {
+                    mapped
+                }
             });
         }
-        Alu::GetCtaRank { d, a, generic: _ } => {
+        Alu::GetCtaRank { d, a } => {
             let a = f.get(a);
             let own = warp.block;
             f.put(d, mask, |i| u64::from(address::shared_owner(a[i] as u32).0.unwrap_or(own)));
@@ -149,9 +160,13 @@ fn special(cluster: &Cluster<'_>, warp: &Warp, what: Special) -> Row {
         Special::Ntid(axis) => pick(launch.block, axis),
         Special::Ctaid(axis) => pick(block.index, axis),
         Special::Nctaid(axis) => pick(launch.grid, axis),
-        Special::ClusterId(axis) => one(u64::from(block.index[axis as usize] / grid.cluster[axis as usize])),
+        Special::ClusterId(axis) => {
+            one(u64::from(block.index[axis as usize] / grid.cluster[axis as usize]))
+        }
         Special::NClusterId(axis) => one(u64::from(clusters(axis))),
-        Special::ClusterCtaId(axis) => one(u64::from(block.index[axis as usize] % grid.cluster[axis as usize])),
+        Special::ClusterCtaId(axis) => {
+            one(u64::from(block.index[axis as usize] % grid.cluster[axis as usize]))
+        }
         Special::ClusterNctaId(axis) => pick(grid.cluster, axis),
         Special::ClusterCtaRank => one(u64::from(warp.block)),
         Special::ClusterNctaRank => one(cluster.blocks.len() as u64),

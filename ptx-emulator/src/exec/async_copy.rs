@@ -1,18 +1,18 @@
-//! `cp.async`, dependent launches and proxy fences.
+//! Dispatch of asynchronous instructions, and `cp.async`.
 //!
 //! A copy is carried out when its issuer waits for it, the latest moment that PTX allows: a read without a wait meets
 //! the bytes of before.
 
 use crate::decode::async_op::{AsyncOp, CpAsync};
-use crate::decode::op::{Order, Space};
+use crate::decode::op::{Function, Order, Space};
 use crate::report::Fault;
 
 use super::frame::{Frame, LANES, lanes};
 use super::memory::{self, Place, READ, WRITE};
 use super::state::Cluster;
 use super::step::Flow;
-use super::warp::Warp;
-use super::{barrier, race};
+use super::warp::{Wait, Warp};
+use super::{barrier, bulk, mbarrier, race, wgmma};
 
 /// A copy that was issued and is not complete.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,8 @@ struct Pending {
     /// The issuer's group.
     group: u32,
     to: Place,
-    from: Option<Place>,
+    /// Address of what is read. Looked up again at completion: the snapshot of allocations may have changed.
+    from: Option<u64>,
 }
 
 /// The asynchronous copies of a warp's lanes.
@@ -35,26 +36,63 @@ pub(super) struct Copies {
     committed: [u32; LANES],
 }
 
-/// Executes an asynchronous instruction.
+/// Executes an asynchronous instruction of path `p` in the lanes of `active`.
 pub(super) fn execute(
     cluster: &mut Cluster<'_>,
     warp: &mut Warp,
     f: &mut Frame,
+    function: &Function,
     op: &AsyncOp,
-    active: u32,
+    (p, active): (u32, u32),
 ) -> Result<Flow, Box<Fault>> {
-    match *op {
-        AsyncOp::Copy(copy) => issue(cluster, warp, f, copy, active)?,
+    match op {
+        AsyncOp::Copy(copy) => issue(cluster, warp, f, *copy, active)?,
         AsyncOp::CommitCopies => {
             for lane in lanes(active) {
                 warp.copies.committed[lane] += 1;
             }
         }
-        AsyncOp::WaitCopies(left) => complete(cluster, warp, active, left)?,
-        AsyncOp::Cluster(op) => return barrier::cluster_barrier(cluster, warp, op, active),
-        AsyncOp::ProxyFence { .. } => {}
+        AsyncOp::WaitCopies(left) => complete(cluster, warp, active, *left)?,
+        AsyncOp::Cluster(op) => return barrier::cluster_barrier(cluster, warp, *op, active),
+        AsyncOp::ProxyFence => race::proxy_fence(cluster, warp, active),
         AsyncOp::DependencyWait => warp.dependency_met = true,
         AsyncOp::LaunchDependents => {}
+        AsyncOp::Mbarrier(object, op) => {
+            return mbarrier::execute(cluster, warp, f, (*object, op), p, active);
+        }
+        AsyncOp::PendingCount { d, a } => {
+            let a = f.get(*a);
+            f.put(*d, active, |i| a[i] & 0xf_ffff);
+        }
+        AsyncOp::Bulk(copy) => bulk::copy(cluster, warp, f, copy, active)?,
+        AsyncOp::Tensor(copy) => bulk::tensor(cluster, warp, f, function, copy, active)?,
+        AsyncOp::CommitBulk => {
+            for lane in lanes(active) {
+                warp.bulk.committed[lane] += 1;
+            }
+        }
+        AsyncOp::WaitBulk { left, read } => {
+            return Ok(Flow::Wait(Wait::Bulk { lanes: active, left: *left, read: *read }));
+        }
+        AsyncOp::WgmmaFence => {
+            barrier::converged(active, u32::MAX)?;
+            warp.wgmma.fence();
+        }
+        AsyncOp::WgmmaCommit => {
+            barrier::converged(active, u32::MAX)?;
+            warp.wgmma.commit();
+        }
+        AsyncOp::WgmmaWait(left) => {
+            barrier::converged(active, u32::MAX)?;
+            if let Some(tick) = warp.wgmma.wait(*left) {
+                race::wgmma_waited(cluster, warp, tick);
+            }
+        }
+        AsyncOp::Wgmma(mma) => {
+            let frame = warp.paths[p as usize].frame;
+            wgmma::execute(cluster, warp, f, function, mma, (frame, active))?;
+        }
+        AsyncOp::SetMaxRegisters => barrier::converged(active, warp.live())?,
     }
     Ok(Flow::Next)
 }
@@ -81,8 +119,9 @@ fn issue(
             0 => None,
             _ => {
                 let place = locate_source(cluster, warp, from[lane], (bytes, source_bytes), lane)?;
-                race::access(cluster, warp, place, source_bytes.next_power_of_two(), READ, Order::Weak, lane)?;
-                Some(place)
+                let whole = if source_bytes.is_power_of_two() { source_bytes } else { 1 };
+                race::access(cluster, warp, place, whole, READ, Order::Weak, lane)?;
+                Some(from[lane])
             }
         };
         warp.copies.pending.push(Pending {
@@ -114,7 +153,12 @@ fn locate_source(
 }
 
 /// Carries out all copies of the lanes but those of the latest `left` groups.
-fn complete(cluster: &mut Cluster<'_>, warp: &mut Warp, active: u32, left: u32) -> Result<(), Box<Fault>> {
+fn complete(
+    cluster: &mut Cluster<'_>,
+    warp: &mut Warp,
+    active: u32,
+    left: u32,
+) -> Result<(), Box<Fault>> {
     let pending = std::mem::take(&mut warp.copies.pending);
     let mut kept = Vec::new();
     for copy in pending {
@@ -124,15 +168,43 @@ fn complete(cluster: &mut Cluster<'_>, warp: &mut Warp, active: u32, left: u32) 
             kept.push(copy);
             continue;
         }
-        race::access(cluster, warp, copy.to, u32::from(copy.bytes), WRITE, Order::Weak, lane)?;
-        for at in 0..u32::from(copy.bytes) {
-            let value = match copy.from {
-                Some(from) if at < u32::from(copy.source_bytes) => memory::read(cluster, warp, from, at, 1, lane)?,
-                _ => 0,
-            };
-            memory::write(cluster, warp, copy.to, at, 1, value, lane)?;
-        }
+        perform(cluster, warp, copy)?;
     }
     warp.copies.pending = kept;
+    Ok(())
+}
+
+/// Carries out all copies of one lane, committed or not.
+pub(super) fn complete_lane(
+    cluster: &mut Cluster<'_>,
+    warp: &mut Warp,
+    lane: usize,
+) -> Result<(), Box<Fault>> {
+    let pending = std::mem::take(&mut warp.copies.pending);
+    let (due, kept): (Vec<_>, Vec<_>) =
+        pending.into_iter().partition(|copy| usize::from(copy.lane) == lane);
+    warp.copies.pending = kept;
+    due.into_iter().try_for_each(|copy| perform(cluster, warp, copy))
+}
+
+fn perform(cluster: &mut Cluster<'_>, warp: &mut Warp, copy: Pending) -> Result<(), Box<Fault>> {
+    let lane = usize::from(copy.lane);
+    let bytes = u32::from(copy.bytes);
+    race::access(cluster, warp, copy.to, bytes, WRITE, Order::Weak, lane)?;
+    let from = match copy.from {
+        Some(at) => {
+            Some(locate_source(cluster, warp, at, (bytes, u32::from(copy.source_bytes)), lane)?)
+        }
+        None => None,
+    };
+    for at in 0..bytes {
+        let value = match from {
+            Some(from) if at < u32::from(copy.source_bytes) => {
+                memory::read(cluster, warp, from, at, 1, lane)?
+            }
+            _ => 0,
+        };
+        memory::write(cluster, warp, copy.to, at, 1, value, lane)?;
+    }
     Ok(())
 }

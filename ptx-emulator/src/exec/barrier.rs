@@ -5,10 +5,10 @@ use crate::decode::op::{Barrier, BarrierKind, Src};
 use crate::report::{Fault, FaultKind};
 
 use super::frame::{Frame, lanes};
-use super::race;
 use super::state::{Cluster, NamedBarrier};
 use super::step::{Flow, first_lane};
 use super::warp::{Wait, Warp};
+use super::{bulk, mbarrier, race};
 
 /// Completed reductions that are kept for warps that have not yet looked.
 const KEPT_RESULTS: usize = 64;
@@ -57,13 +57,17 @@ pub(super) fn execute(
         Some(count) => {
             let count = uniform(f, count, active, "the thread count")?;
             if count == 0 || count % 32 != 0 || count > 1024 {
-                return Err(misuse(format!("a thread count of {count} is not a multiple of 32 up to 1024")));
+                return Err(misuse(format!(
+                    "a thread count of {count} is not a multiple of 32 up to 1024"
+                )));
             }
             Some(count as u32)
         }
     };
     let reduction = match op.kind {
-        BarrierKind::Popc(_, p) | BarrierKind::And(_, p) | BarrierKind::Or(_, p) => Some(f.pred(p) & active),
+        BarrierKind::Popc(_, p) | BarrierKind::And(_, p) | BarrierKind::Or(_, p) => {
+            Some(f.pred(p) & active)
+        }
         _ => None,
     };
     if let Some(passed) = warp.paths[p as usize].resumed.take() {
@@ -77,7 +81,9 @@ pub(super) fn execute(
     let barrier = &mut cluster.blocks[block].barriers[id as usize];
     if let (Some(old), Some(new)) = (barrier.expected, count) {
         if old != new {
-            return Err(misuse(format!("barrier {id} is used with thread counts {old} and {new} in one phase")));
+            return Err(misuse(format!(
+                "barrier {id} is used with thread counts {old} and {new} in one phase"
+            )));
         }
     }
     barrier.expected = barrier.expected.or(count);
@@ -91,7 +97,8 @@ pub(super) fn execute(
     let barrier = &mut cluster.blocks[block].barriers[id as usize];
     let needed = barrier.expected.unwrap_or(live_warps * 32);
     if barrier.arrived > needed {
-        let message = format!("{} threads arrived at barrier {id}, which expects {needed}", barrier.arrived);
+        let message =
+            format!("{} threads arrived at barrier {id}, which expects {needed}", barrier.arrived);
         return Err(misuse(message));
     }
     if barrier.arrived == needed {
@@ -118,7 +125,8 @@ fn deliver(
     passed: u64,
 ) {
     let barrier = &cluster.blocks[warp.block as usize].barriers[id];
-    let found = barrier.results.iter().find(|(phase, _)| *phase == passed).map(|(_, result)| *result);
+    let found =
+        barrier.results.iter().find(|(phase, _)| *phase == passed).map(|(_, result)| *result);
     let (sum, all, any) = found.unwrap_or((0, true, false));
     let mask = |value: bool| if value { u32::MAX } else { 0 };
     match op.kind {
@@ -130,13 +138,15 @@ fn deliver(
 }
 
 fn complete(cluster: &mut Cluster<'_>, block: usize, id: usize) {
+    cluster.events += 1;
     let barrier = &mut cluster.blocks[block].barriers[id];
     barrier.results.push_back((barrier.passed, barrier.partial));
     if barrier.results.len() > KEPT_RESULTS {
         barrier.results.pop_front();
     }
     let kept = std::mem::take(&mut barrier.results);
-    *barrier = NamedBarrier { passed: barrier.passed + 1, results: kept, ..NamedBarrier::default() };
+    *barrier =
+        NamedBarrier { passed: barrier.passed + 1, results: kept, ..NamedBarrier::default() };
     race::barrier_complete(cluster, block, id);
 }
 
@@ -155,12 +165,20 @@ pub(super) fn warp_finished(cluster: &mut Cluster<'_>, block: u32) {
 }
 
 /// Whether what a path waits for has come.
-pub(super) fn over(cluster: &mut Cluster<'_>, warp: &Warp, wait: Wait) -> bool {
+pub(super) fn over(cluster: &mut Cluster<'_>, warp: &mut Warp, wait: Wait) -> bool {
     match wait {
         Wait::Barrier { id, passed } => {
             let over = cluster.blocks[warp.block as usize].barriers[id as usize].passed > passed;
             if over {
                 race::barrier_passed(cluster, warp, id as usize, passed);
+            }
+            over
+        }
+        Wait::Mbarrier { block, at, phase } => mbarrier::over(cluster, block, at, phase),
+        Wait::Bulk { lanes, left, read } => {
+            let over = bulk::groups_done(cluster, warp, lanes, left);
+            if over {
+                race::bulk_waited(cluster, warp, lanes, left, read);
             }
             over
         }
@@ -184,7 +202,8 @@ pub(super) fn cluster_barrier(
     if op.aligned {
         converged(active, warp.live())?;
     }
-    let misuse = |message: &str| Fault::at(FaultKind::Barrier(message.to_owned()), first_lane(active));
+    let misuse =
+        |message: &str| Fault::at(FaultKind::Barrier(message.to_owned()), first_lane(active));
     if op.wait {
         if warp.cluster_arrived & active != active {
             return Err(misuse("barrier.cluster.wait without an arrival before it"));
@@ -208,6 +227,7 @@ pub(super) fn cluster_may_pass(cluster: &mut Cluster<'_>) {
     if cluster.arrived > 0 && cluster.arrived >= cluster.live_threads {
         cluster.arrived = 0;
         cluster.passed += 1;
+        cluster.events += 1;
         race::cluster_complete(cluster);
     }
 }
@@ -221,8 +241,13 @@ pub(super) fn describe(cluster: &Cluster<'_>, warp: &Warp, wait: Wait) -> String
             let needed = barrier.expected.unwrap_or(block.live_warps * 32);
             format!("barrier {id}, at which {} of {needed} threads have arrived", barrier.arrived)
         }
+        Wait::Mbarrier { block, at, .. } => mbarrier::describe(cluster, block, at),
+        Wait::Bulk { .. } => "bulk copies".to_owned(),
         Wait::Cluster { .. } => {
-            format!("the cluster barrier, at which {} of {} threads have arrived", cluster.arrived, cluster.live_threads)
+            format!(
+                "the cluster barrier, at which {} of {} threads have arrived",
+                cluster.arrived, cluster.live_threads
+            )
         }
     }
 }

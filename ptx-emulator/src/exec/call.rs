@@ -47,14 +47,19 @@ pub(super) fn call(
             }
             return Ok(Some(pc + 1));
         }
-        Callee::Function(target) => enter(warp, f, code, (index, call), target, (p, active, pc + 1))?,
+        Callee::Function(target) => {
+            enter(warp, f, code, (index, call), target, (p, active, pc + 1))?
+        }
         Callee::Indirect(src) => {
             let target = f.get(src);
             let mut rest = active;
             while rest != 0 {
                 let lane = first_lane(rest);
-                let Some(to) = address::function_index(target[lane]).filter(|i| (*i as usize) < code.functions.len()) else {
-                    let message = format!("call of address {:#x}, which is not a function", target[lane]);
+                let Some(to) = address::function_index(target[lane])
+                    .filter(|i| (*i as usize) < code.functions.len())
+                else {
+                    let message =
+                        format!("call of address {:#x}, which is not a function", target[lane]);
                     return Err(Fault::at(FaultKind::Illegal(message), lane));
                 };
                 let same = rest & ballot(|i| target[i] == target[lane]);
@@ -83,7 +88,10 @@ fn enter(
         Fault::at(FaultKind::Illegal(message), lane)
     };
     if callee.entry {
-        return Err(Fault::at(FaultKind::Illegal(format!("`{}` is an entry: it can't be called", callee.name)), lane));
+        return Err(Fault::at(
+            FaultKind::Illegal(format!("`{}` is an entry: it can't be called", callee.name)),
+            lane,
+        ));
     }
     if call.params.len() != callee.params.len() {
         return Err(mismatch("parameters", call.params.len(), callee.params.len()));
@@ -94,7 +102,9 @@ fn enter(
     let base = (f.local_base + caller.frame_bytes).next_multiple_of(16);
     let end = base + callee.frame_bytes;
     if end > MAX_LOCAL {
-        let message = format!("stack overflow: calls need more than {MAX_LOCAL} bytes of local memory a thread");
+        let message = format!(
+            "stack overflow: calls need more than {MAX_LOCAL} bytes of local memory a thread"
+        );
         return Err(Fault::at(FaultKind::Illegal(message), lane));
     }
     warp.reserve_local(end);
@@ -103,7 +113,10 @@ fn enter(
     }
     let frame = frame(callee, target, base);
     if !warp.call(p, active, index, frame, pc) {
-        return Err(Fault::at(FaultKind::Illegal("stack overflow: calls are nested too deep".to_owned()), lane));
+        return Err(Fault::at(
+            FaultKind::Illegal("stack overflow: calls are nested too deep".to_owned()),
+            lane,
+        ));
     }
     Ok(())
 }
@@ -116,7 +129,14 @@ fn copy_local(warp: &mut Warp, active: u32, from: u32, to: u32, bytes: u32) {
 }
 
 /// `ret` in a function: hands its values over and lets the lanes go.
-pub(super) fn ret(warp: &mut Warp, f: &Frame, function: &Function, code: &Code, p: u32, active: u32) {
+pub(super) fn ret(
+    warp: &mut Warp,
+    f: &Frame,
+    function: &Function,
+    code: &Code,
+    p: u32,
+    active: u32,
+) {
     let frame = warp.paths[p as usize].frame;
     let (caller_path, call) = warp.callers[frame as usize];
     let caller_frame = warp.paths[caller_path as usize].frame as usize;
@@ -140,10 +160,23 @@ fn argument(warp: &Warp, f: &Frame, call: &Call, index: usize, lane: usize) -> u
 }
 
 /// Bytes at a generic address up to a zero.
-fn text(cluster: &mut Cluster<'_>, warp: &mut Warp, at: u64, lane: usize) -> Result<String, Box<Fault>> {
+fn text(
+    cluster: &mut Cluster<'_>,
+    warp: &mut Warp,
+    at: u64,
+    lane: usize,
+) -> Result<String, Box<Fault>> {
     let mut out = Vec::new();
     for offset in 0..MAX_TEXT {
-        let place = memory::locate(cluster, warp, Space::Generic, at.wrapping_add(offset), 1, memory::READ, lane)?;
+        let place = memory::locate(
+            cluster,
+            warp,
+            Space::Generic,
+            at.wrapping_add(offset),
+            1,
+            memory::READ,
+            lane,
+        )?;
         match memory::read(cluster, warp, place, 0, 1, lane)? as u8 {
             0 => break,
             byte => out.push(byte),
@@ -171,7 +204,10 @@ fn system_call(
             let message = text(cluster, warp, argument(warp, 0), lane)?;
             let file = text(cluster, warp, argument(warp, 1), lane)?;
             let line = argument(warp, 2) as u32;
-            return Err(Fault::at(FaultKind::Assertion(format!("{message} at {file}:{line}")), lane));
+            return Err(Fault::at(
+                FaultKind::Assertion(format!("{message} at {file}:{line}")),
+                lane,
+            ));
         }
         System::Malloc => {
             let bytes = argument(warp, 0);

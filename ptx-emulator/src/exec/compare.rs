@@ -21,7 +21,10 @@ fn evaluate(f: &Frame, compare: &Compare) -> (u32, u32) {
                 if compare.ftz && format.subnormal(x as u32) { 0f64.copysign(value) } else { value }
             };
             if pair {
-                (floats(cmp, &a, &b, |x| widen(x & 0xffff)), floats(cmp, &a, &b, |x| widen(x >> 16)))
+                (
+                    floats(cmp, &a, &b, |x| widen(x & 0xffff)),
+                    floats(cmp, &a, &b, |x| widen(x >> 16)),
+                )
             } else {
                 (floats(cmp, &a, &b, |x| widen(x & ones(ty.bits()))), 0)
             }

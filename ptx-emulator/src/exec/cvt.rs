@@ -14,7 +14,9 @@ use super::frame::Frame;
 pub(super) fn convert(f: &mut Frame, mask: u32, cvt: Cvt, d: u32, a: Src, b: Option<Src>) {
     let a = f.get(a);
     match cvt.kind {
-        CvtKind::Scalar { from: Type::F32, to: Type::F64 } if !(cvt.ftz || cvt.sat || cvt.integral) => {
+        CvtKind::Scalar { from: Type::F32, to: Type::F64 }
+            if !(cvt.ftz || cvt.sat || cvt.integral) =>
+        {
             f.put(d, mask, |i| f64::from(f32::from_bits(a[i] as u32)).to_bits());
         }
         CvtKind::Scalar { from, to } if !from.float() && !to.float() && !cvt.sat => {
@@ -22,10 +24,16 @@ pub(super) fn convert(f: &mut Frame, mask: u32, cvt: Cvt, d: u32, a: Src, b: Opt
             let width = ones(u32::from(cvt.width));
             match (from.signed(), to.signed()) {
                 (false, false) => f.put(d, mask, |i| a[i] & ones(from_bits) & ones(to_bits)),
-                (true, false) => f.put(d, mask, |i| sign_extend(a[i], from_bits) as u64 & ones(to_bits)),
-                (false, true) => f.put(d, mask, |i| sign_extend(a[i] & ones(from_bits), to_bits) as u64 & width),
+                (true, false) => {
+                    f.put(d, mask, |i| sign_extend(a[i], from_bits) as u64 & ones(to_bits))
+                }
+                (false, true) => {
+                    f.put(d, mask, |i| sign_extend(a[i] & ones(from_bits), to_bits) as u64 & width)
+                }
                 (true, true) => {
-                    f.put(d, mask, |i| sign_extend(sign_extend(a[i], from_bits) as u64, to_bits) as u64 & width);
+                    f.put(d, mask, |i| {
+                        sign_extend(sign_extend(a[i], from_bits) as u64, to_bits) as u64 & width
+                    });
                 }
             }
         }
@@ -88,7 +96,11 @@ fn integer(from: Type, cell: u64) -> i128 {
 
 /// A signed result fills the destination register with its sign.
 fn extend(cvt: Cvt, to: Type, value: u64) -> u64 {
-    if to.signed() { sign_extend(value, to.bits()) as u64 & ones(u32::from(cvt.width)) } else { value }
+    if to.signed() {
+        sign_extend(value, to.bits()) as u64 & ones(u32::from(cvt.width))
+    } else {
+        value
+    }
 }
 
 fn widen(cvt: Cvt, from: Type, cell: u64) -> f64 {
@@ -98,7 +110,11 @@ fn widen(cvt: Cvt, from: Type, cell: u64) -> f64 {
     let (format, _) = format(from);
     let bits = cell as u32 & ones(from.bits()) as u32;
     let value = format.widen(bits);
-    if cvt.ftz && from == Type::F32 && format.subnormal(bits) { 0f64.copysign(value) } else { value }
+    if cvt.ftz && from == Type::F32 && format.subnormal(bits) {
+        0f64.copysign(value)
+    } else {
+        value
+    }
 }
 
 fn float_to_float(cvt: Cvt, from: Type, to: Type, cell: u64) -> u64 {
@@ -108,9 +124,21 @@ fn float_to_float(cvt: Cvt, from: Type, to: Type, cell: u64) -> u64 {
     }
     // Integral rounding leaves nothing for a second rounding to do, unless the format shrinks.
     let round = if cvt.integral { Round::Near } else { cvt.round };
-    let mode = Mode { round, ftz: cvt.ftz && (to == Type::F32 || from == Type::F32), sat: cvt.sat, relu: cvt.relu };
+    let mode = Mode {
+        round,
+        ftz: cvt.ftz && (to == Type::F32 || from == Type::F32),
+        sat: cvt.sat,
+        relu: cvt.relu,
+    };
     if to == Type::F64 {
-        return arith::op64(arith::FloatOp::Mul, Mode { round: Round::Near, ..mode }, value, 1.0, 0.0).to_bits();
+        return arith::op64(
+            arith::FloatOp::Mul,
+            Mode { round: Round::Near, ..mode },
+            value,
+            1.0,
+            0.0,
+        )
+        .to_bits();
     }
     let (format, _) = format(to);
     if cvt.finite {
@@ -126,7 +154,14 @@ fn integer_to_float(cvt: Cvt, from: Type, to: Type, cell: u64) -> u64 {
     let mode = Mode { round: cvt.round, ftz: cvt.ftz, sat: cvt.sat, relu: false };
     if to == Type::F64 {
         let out = convert::from_integer_double(value, cvt.round);
-        return arith::op64(arith::FloatOp::Mul, Mode { round: Round::Near, ..mode }, out, 1.0, 0.0).to_bits();
+        return arith::op64(
+            arith::FloatOp::Mul,
+            Mode { round: Round::Near, ..mode },
+            out,
+            1.0,
+            0.0,
+        )
+        .to_bits();
     }
     let (format, _) = format(to);
     u64::from(arith::finish(format, convert::from_integer_odd(value), mode))

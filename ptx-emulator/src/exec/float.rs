@@ -79,18 +79,30 @@ fn halves(pair: bool, args: [u64; 3], op: impl Fn([u32; 3]) -> u32) -> u64 {
 }
 
 /// Arithmetic in any mode and type.
-pub(super) fn arithmetic(f: &mut Frame, mask: u32, op: FloatOp, ty: Type, mode: Mode, d: u32, args: [Src; 3]) {
+pub(super) fn arithmetic(
+    f: &mut Frame,
+    mask: u32,
+    op: FloatOp,
+    ty: Type,
+    mode: Mode,
+    d: u32,
+    args: [Src; 3],
+) {
     let [a, b, c] = args.map(|src| f.get(src));
     if ty == Type::F64 {
         let x = f64::from_bits;
         f.put(d, mask, |i| {
-            let flushed = |cell: u64| if mode.ftz && x(cell).is_subnormal() { 0f64.copysign(x(cell)) } else { x(cell) };
+            let flushed = |cell: u64| {
+                if mode.ftz && x(cell).is_subnormal() { 0f64.copysign(x(cell)) } else { x(cell) }
+            };
             arith::op64(op, mode, flushed(a[i]), flushed(b[i]), flushed(c[i])).to_bits()
         });
         return;
     }
     let (format, pair) = format(ty);
-    f.put(d, mask, |i| halves(pair, [a[i], b[i], c[i]], |args| arith::narrow_op(format, op, mode, args)));
+    f.put(d, mask, |i| {
+        halves(pair, [a[i], b[i], c[i]], |args| arith::narrow_op(format, op, mode, args))
+    });
 }
 
 /// Minimum and maximum with options.
@@ -98,7 +110,9 @@ pub(super) fn min_max(f: &mut Frame, mask: u32, inst: FloatMinMax) {
     let FloatMinMax { max, nan, ftz, xorsign, ty, d, a, b, c } = inst;
     let (a, b) = (f.get(a), f.get(b));
     if ty == Type::F64 {
-        f.put(d, mask, |i| arith::min_max(max, nan, f64::from_bits(a[i]), f64::from_bits(b[i])).to_bits());
+        f.put(d, mask, |i| {
+            arith::min_max(max, nan, f64::from_bits(a[i]), f64::from_bits(b[i])).to_bits()
+        });
         return;
     }
     let third = c.map(|src| f.get(src));

@@ -61,7 +61,13 @@ impl Frame {
     pub(crate) fn pred(&self, src: PredSrc) -> u32 {
         match src {
             PredSrc::Reg(p, negated) => self.preds[p as usize] ^ if negated { u32::MAX } else { 0 },
-            PredSrc::Const(value) => if value { u32::MAX } else { 0 },
+            PredSrc::Const(value) => {
+                if value {
+                    u32::MAX
+                } else {
+                    0
+                }
+            }
         }
     }
 

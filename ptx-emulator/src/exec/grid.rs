@@ -13,8 +13,8 @@ use super::frame::LANES;
 use super::race::{GlobalRaces, Races};
 use super::state::{Block, Cluster, Grid};
 use super::step::{self, Turn};
-use super::warp::{NONE, Path, State, Warp};
-use super::{Launch, Options, Stats, barrier, call};
+use super::warp::{NONE, Path, State, TIMED_OUT, Wait, Warp};
+use super::{Launch, Options, Stats, barrier, bulk, call};
 
 /// Warp-instructions of a turn.
 const QUANTUM: u32 = 512;
@@ -22,6 +22,8 @@ const QUANTUM: u32 = 512;
 const PATIENCE: u32 = 256;
 /// Clusters of one worker that may be under way at once.
 const MAX_RESIDENT: usize = 256;
+/// Time-outs of `try_wait` without any event before a deadlock is declared.
+const MAX_TIME_OUTS: u32 = 8;
 /// Shared memory that a block may have (the most of any device so far).
 const MAX_SHARED: u32 = 227 << 10;
 
@@ -39,7 +41,7 @@ impl Grid<'_> {
         std::array::from_fn(|axis| self.launch.grid[axis] / self.cluster[axis])
     }
 
-    fn warps_per_block(&self) -> u32 {
+    pub(super) fn warps_per_block(&self) -> u32 {
         self.threads_per_block().div_ceil(LANES as u32)
     }
 
@@ -72,7 +74,12 @@ fn coordinates(linear: u32, extent: [u32; 3]) -> [u32; 3] {
 }
 
 /// Runs a launch to its end.
-pub(crate) fn launch(job: &Job<'_>, text: &str, launch: &Launch, options: &Options) -> Result<Stats, Box<Report>> {
+pub(crate) fn launch(
+    job: &Job<'_>,
+    text: &str,
+    launch: &Launch,
+    options: &Options,
+) -> Result<Stats, Box<Report>> {
     let entry = &job.code.functions[job.entry as usize];
     let invalid = |message: String| {
         Box::new(Report {
@@ -111,7 +118,14 @@ pub(crate) fn launch(job: &Job<'_>, text: &str, launch: &Launch, options: &Optio
     let totals = Mutex::new(Stats::default());
     let failure: Mutex<Option<Box<Report>>> = Mutex::default();
     let work = || {
-        let mut worker = Worker { grid: &grid, races: races.as_ref(), next: &next, count, text, stats: Stats::default() };
+        let mut worker = Worker {
+            grid: &grid,
+            races: races.as_ref(),
+            next: &next,
+            count,
+            text,
+            stats: Stats::default(),
+        };
         if let Err(report) = worker.run() {
             grid.stop.store(true, Relaxed);
             failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(report);
@@ -147,7 +161,9 @@ fn check_launch(job: &Job<'_>, launch: &Launch, cluster: [u32; 3]) -> Result<(),
         return Err(format!("`{}` is a function, not an entry", entry.name));
     }
     if grid.contains(&0) || block.contains(&0) || cluster.contains(&0) {
-        return Err(format!("grid {grid:?}, block {block:?} and cluster {cluster:?} must not have a zero"));
+        return Err(format!(
+            "grid {grid:?}, block {block:?} and cluster {cluster:?} must not have a zero"
+        ));
     }
     if grid[0] > i32::MAX as u32 || grid[1] > 65535 || grid[2] > 65535 {
         return Err(format!("grid {grid:?} is larger than (2^31 - 1, 65535, 65535)"));
@@ -164,18 +180,28 @@ fn check_launch(job: &Job<'_>, launch: &Launch, cluster: [u32; 3]) -> Result<(),
         return Err(format!("block {block:?} has more threads than `.maxntid` {max:?} allows"));
     }
     if limit(cluster) > 16 || (0..3).any(|axis| grid[axis] % cluster[axis] != 0) {
-        return Err(format!("cluster {cluster:?} has more than 16 blocks or does not divide the grid {grid:?}"));
+        return Err(format!(
+            "cluster {cluster:?} has more than 16 blocks or does not divide the grid {grid:?}"
+        ));
     }
     if let Some(required) = entry.cluster.filter(|r| *r != cluster) {
-        return Err(format!("cluster {cluster:?} is not the {required:?} that `.reqnctapercluster` requires"));
+        return Err(format!(
+            "cluster {cluster:?} is not the {required:?} that `.reqnctapercluster` requires"
+        ));
     }
     if dynamic_shared > MAX_SHARED {
-        return Err(format!("{dynamic_shared} bytes of dynamic shared memory are more than {MAX_SHARED}"));
+        return Err(format!(
+            "{dynamic_shared} bytes of dynamic shared memory are more than {MAX_SHARED}"
+        ));
     }
     // The buffer may be padded to the alignment of its widest parameter.
     let padded = (entry.param_bytes as usize).next_multiple_of(64);
     if !(entry.param_bytes as usize..=padded).contains(&job.params.len()) {
-        return Err(format!("{} bytes of parameters are given, the entry takes {}", job.params.len(), entry.param_bytes));
+        return Err(format!(
+            "{} bytes of parameters are given, the entry takes {}",
+            job.params.len(),
+            entry.param_bytes
+        ));
     }
     Ok(())
 }
@@ -186,6 +212,9 @@ struct Resident<'l> {
     state: Cluster<'l>,
     warps: Vec<Warp>,
     rounds: u32,
+    /// Time-outs given since the state's events last changed.
+    time_outs: u32,
+    events_seen: u64,
 }
 
 struct Worker<'l> {
@@ -201,7 +230,8 @@ impl<'l> Worker<'l> {
     fn run(&mut self) -> Result<(), Box<Report>> {
         let mut residents: Vec<Resident<'l>> = Vec::new();
         loop {
-            let impatient = residents.iter().all(|r| r.rounds > PATIENCE) && residents.len() < MAX_RESIDENT;
+            let impatient =
+                residents.iter().all(|r| r.rounds > PATIENCE) && residents.len() < MAX_RESIDENT;
             if impatient {
                 residents.iter_mut().for_each(|r| r.rounds = 0);
                 let number = self.next.fetch_add(1, Relaxed);
@@ -212,10 +242,9 @@ impl<'l> Worker<'l> {
             if residents.is_empty() || self.grid.stop.load(Relaxed) {
                 return Ok(());
             }
-            let alone = residents.len() == 1;
             let mut at = 0;
             while at < residents.len() {
-                if self.round(&mut residents[at], alone)? {
+                if self.round(&mut residents[at])? {
                     let done = residents.swap_remove(at);
                     self.account(&done);
                 } else {
@@ -251,11 +280,14 @@ impl<'l> Worker<'l> {
             live_threads: blocks * threads,
             arrived: 0,
             passed: 0,
+            queue: Default::default(),
+            objects: 0,
+            events: 0,
             granted: 0,
             races: self.races.map(|global| Races::new(number, blocks, warps, global)),
         };
         let warps = (0..blocks * warps).map(|w| self.warp(w / warps, w % warps)).collect();
-        Resident { number, state, warps, rounds: 0 }
+        Resident { number, state, warps, rounds: 0, time_outs: 0, events_seen: 0 }
     }
 
     fn warp(&self, block: u32, index: u32) -> Warp {
@@ -263,7 +295,8 @@ impl<'l> Worker<'l> {
         let entry = &grid.code.functions[grid.entry as usize];
         let count = (grid.threads_per_block() - index * LANES as u32).min(LANES as u32);
         let lanes = u32::MAX >> (32 - count);
-        let mut warp = Warp { block, index, lanes, dependency_met: !grid.launch.dependent, ..Warp::default() };
+        let mut warp =
+            Warp { block, index, lanes, dependency_met: !grid.launch.dependent, ..Warp::default() };
         for lane in 0..LANES {
             let tid = coordinates(index * LANES as u32 + lane as u32, grid.launch.block);
             for (axis, value) in tid.into_iter().enumerate() {
@@ -274,12 +307,20 @@ impl<'l> Worker<'l> {
         warp.frames.push(call::frame(entry, grid.entry, 0));
         warp.callers.push((NONE, 0));
         let meet = crate::decode::op::NO_PC;
-        warp.add_path(Path { pc: 0, mask: lanes, meet, frame: 0, parent: NONE, state: State::Ready, resumed: None });
+        warp.add_path(Path {
+            pc: 0,
+            mask: lanes,
+            meet,
+            frame: 0,
+            parent: NONE,
+            state: State::Ready,
+            resumed: None,
+        });
         warp
     }
 
-    /// Gives each warp a turn. True once all have finished.
-    fn round(&self, cluster: &mut Resident<'l>, alone: bool) -> Result<bool, Box<Report>> {
+    /// Gives each warp a turn, then carries out the copies under way. True once all have finished.
+    fn round(&self, cluster: &mut Resident<'l>) -> Result<bool, Box<Report>> {
         cluster.rounds += 1;
         let mut finished = true;
         let mut progress = false;
@@ -295,15 +336,39 @@ impl<'l> Worker<'l> {
                 Err(fault) => return Err(self.report(cluster, at, *fault)),
             }
         }
+        match bulk::drain(&mut cluster.state) {
+            Ok(any) => progress |= any,
+            Err(fault) => return Err(self.report(cluster, 0, *fault)),
+        }
         if finished {
             return Ok(true);
         }
-        if !progress {
+        if !progress && !self.time_out(cluster) {
             return Err(self.deadlock(cluster));
         }
-        // A cluster that is alone and slow must not look impatient for ever at no cost to others.
-        let _ = alone;
         Ok(false)
+    }
+
+    /// Lets every `try_wait` return without success, as the hardware does after a while. False once that has been tried
+    /// often with nothing to show for it.
+    fn time_out(&self, cluster: &mut Resident<'l>) -> bool {
+        if cluster.state.events != cluster.events_seen {
+            cluster.events_seen = cluster.state.events;
+            cluster.time_outs = 0;
+        }
+        cluster.time_outs += 1;
+        if cluster.time_outs > MAX_TIME_OUTS {
+            return false;
+        }
+        let mut any = false;
+        for path in cluster.warps.iter_mut().flat_map(|w| &mut w.paths) {
+            if let State::Waits(Wait::Mbarrier { .. }) = path.state {
+                path.state = State::Ready;
+                path.resumed = Some(TIMED_OUT);
+                any = true;
+            }
+        }
+        any
     }
 
     fn deadlock(&self, cluster: &Resident<'l>) -> Box<Report> {
@@ -354,11 +419,20 @@ impl<'l> Worker<'l> {
         let line = inst.map(|i| i.line);
         let source = inst.zip(function).and_then(|(inst, function)| {
             let (file, line, column) = *function.locations.get(inst.location as usize)?;
-            let file = grid.code.files.get(&file).cloned().unwrap_or_else(|| format!("file {file}"));
+            let file =
+                grid.code.files.get(&file).cloned().unwrap_or_else(|| format!("file {file}"));
             Some(Source { file, line, column })
         });
-        let instruction = line.and_then(|l| self.text.lines().nth(l as usize - 1)).map(|l| l.trim().to_owned());
+        let instruction =
+            line.and_then(|l| self.text.lines().nth(l as usize - 1)).map(|l| l.trim().to_owned());
         let thread = fault.lane.map(|lane| grid.thread(cluster.number, warp as u32, lane));
-        Box::new(Report { kind: fault.kind, kernel: entry.name.clone(), thread, ptx_line: line, instruction, source })
+        Box::new(Report {
+            kind: fault.kind,
+            kernel: entry.name.clone(),
+            thread,
+            ptx_line: line,
+            instruction,
+            source,
+        })
     }
 }

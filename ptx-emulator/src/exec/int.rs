@@ -81,7 +81,9 @@ fn one_typed<T: Int>(f: &mut Frame, mask: u32, op: Int1, d: u32, a: Src) {
         Int1::Not => f.put(d, mask, |i| !a[i] & all),
         Int1::Cnot => f.put(d, mask, |i| u64::from(a[i] & all == 0)),
         Int1::Popc => f.put(d, mask, |i| u64::from((a[i] & all).count_ones())),
-        Int1::Clz => f.put(d, mask, |i| u64::from((a[i] & all).leading_zeros()) - u64::from(64 - bits)),
+        Int1::Clz => {
+            f.put(d, mask, |i| u64::from((a[i] & all).leading_zeros()) - u64::from(64 - bits))
+        }
         Int1::Brev => f.put(d, mask, |i| a[i].reverse_bits() >> (64 - bits)),
         Int1::Bfind | Int1::BfindShift => {
             // Position of the most significant bit that differs from the sign; all ones if there is none.
@@ -110,8 +112,12 @@ fn two_typed<T: Int>(f: &mut Frame, mask: u32, op: Int2, d: u32, a: Src, b: Src)
     match op {
         Int2::Add => f.put(d, mask, |i| a[i].wrapping_add(b[i]) & all),
         Int2::Sub => f.put(d, mask, |i| a[i].wrapping_sub(b[i]) & all),
-        Int2::AddSat => f.put(d, mask, |i| u64::from((a[i] as i32).saturating_add(b[i] as i32) as u32)),
-        Int2::SubSat => f.put(d, mask, |i| u64::from((a[i] as i32).saturating_sub(b[i] as i32) as u32)),
+        Int2::AddSat => {
+            f.put(d, mask, |i| u64::from((a[i] as i32).saturating_add(b[i] as i32) as u32))
+        }
+        Int2::SubSat => {
+            f.put(d, mask, |i| u64::from((a[i] as i32).saturating_sub(b[i] as i32) as u32))
+        }
         Int2::MulLo => f.put(d, mask, |i| a[i].wrapping_mul(b[i]) & all),
         Int2::MulHi => f.put(d, mask, |i| t(a[i]).mul_high(t(b[i])).cell()),
         Int2::MulWide => f.put(d, mask, |i| t(a[i]).mul_wide(t(b[i]))),
@@ -167,12 +173,20 @@ fn extend(value: u32, bits: u32, signed: bool) -> u64 {
 /// `op d, a, b, c`
 pub(super) fn three(f: &mut Frame, mask: u32, op: Int3, ty: Type, d: u32, [a, b, c]: [Src; 3]) {
     match op {
-        Int3::MadLo | Int3::MadHi | Int3::MadWide | Int3::Sad | Int3::Bfe | Int3::Mad24Lo | Int3::Mad24Hi => {
+        Int3::MadLo
+        | Int3::MadHi
+        | Int3::MadWide
+        | Int3::Sad
+        | Int3::Bfe
+        | Int3::Mad24Lo
+        | Int3::Mad24Hi => {
             for_type!(ty, three_typed(f, mask, op, d, a, b, c));
         }
         _ => {
             let (a, b, c) = (f.get(a), f.get(b), f.get(c));
-            f.put(d, mask, |i| word_op(op, a[i] as u32, b[i] as u32, c[i] as u32, [a[i], b[i], c[i]]));
+            f.put(d, mask, |i| {
+                word_op(op, a[i] as u32, b[i] as u32, c[i] as u32, [a[i], b[i], c[i]])
+            });
         }
     }
 }
@@ -183,20 +197,28 @@ fn three_typed<T: Int>(f: &mut Frame, mask: u32, op: Int3, d: u32, a: Src, b: Sr
     let t = T::of;
     match op {
         Int3::MadLo => f.put(d, mask, |i| a[i].wrapping_mul(b[i]).wrapping_add(c[i]) & all),
-        Int3::MadHi => f.put(d, mask, |i| t(a[i]).mul_high(t(b[i])).cell().wrapping_add(c[i]) & all),
+        Int3::MadHi => {
+            f.put(d, mask, |i| t(a[i]).mul_high(t(b[i])).cell().wrapping_add(c[i]) & all)
+        }
         Int3::MadWide => {
             let wide = ones(2 * T::BITS.min(32));
             f.put(d, mask, |i| t(a[i]).mul_wide(t(b[i])).wrapping_add(c[i]) & wide);
         }
-        Int3::Mad24Lo => f.put(d, mask, |i| (mul24::<T>(a[i], b[i]) as u64).wrapping_add(c[i]) & all),
-        Int3::Mad24Hi => f.put(d, mask, |i| ((mul24::<T>(a[i], b[i]) >> 16) as u64).wrapping_add(c[i]) & all),
+        Int3::Mad24Lo => {
+            f.put(d, mask, |i| (mul24::<T>(a[i], b[i]) as u64).wrapping_add(c[i]) & all)
+        }
+        Int3::Mad24Hi => {
+            f.put(d, mask, |i| ((mul24::<T>(a[i], b[i]) >> 16) as u64).wrapping_add(c[i]) & all)
+        }
         Int3::Sad => f.put(d, mask, |i| {
             let (x, y) = (t(a[i]), t(b[i]));
             x.max(y).cell().wrapping_sub(x.min(y).cell()).wrapping_add(c[i]) & all
         }),
         _ => {
             let signed = t(all) < t(0);
-            f.put(d, mask, |i| bit_field(a[i], b[i] as u32 & 0xff, c[i] as u32 & 0xff, T::BITS, signed));
+            f.put(d, mask, |i| {
+                bit_field(a[i], b[i] as u32 & 0xff, c[i] as u32 & 0xff, T::BITS, signed)
+            });
         }
     }
 }
@@ -204,11 +226,7 @@ fn three_typed<T: Int>(f: &mut Frame, mask: u32, op: Int3, d: u32, a: Src, b: Sr
 /// `bfe`: the field of `len` bits at `at`, extended by its sign bit or zero.
 fn bit_field(value: u64, at: u32, len: u32, bits: u32, signed: bool) -> u64 {
     let value = value & ones(bits);
-    let sign = if !signed || len == 0 {
-        0
-    } else {
-        value >> (at + len - 1).min(bits - 1) & 1
-    };
+    let sign = if !signed || len == 0 { 0 } else { value >> (at + len - 1).min(bits - 1) & 1 };
     let field = if len == 0 { 0 } else { value.checked_shr(at).unwrap_or(0) & ones(len.min(64)) };
     // Bits past the top of the value, or of the field, repeat the sign.
     let valid = len.min(bits.saturating_sub(at));
@@ -261,7 +279,13 @@ fn permute(joined: u64, selector: u32) -> u32 {
     for i in 0..4 {
         let nibble = selector >> (4 * i) & 15;
         let byte = (joined >> (8 * (nibble & 7))) as u8;
-        let byte = if nibble & 8 == 0 { byte } else if byte & 0x80 != 0 { 0xff } else { 0 };
+        let byte = if nibble & 8 == 0 {
+            byte
+        } else if byte & 0x80 != 0 {
+            0xff
+        } else {
+            0
+        };
         out |= u32::from(byte) << (8 * i);
     }
     out
@@ -333,7 +357,8 @@ pub(super) fn carry(f: &mut Frame, mask: u32, inst: Carry) {
             CarryOp::Sub => x.wrapping_sub(y).wrapping_sub(flag),
             CarryOp::MadLo => u128::from(a[i].wrapping_mul(b[i]) & ones(bits)) + z + flag,
             CarryOp::MadHi if ty.signed() => {
-                let product = i128::from(sign_extend(a[i], bits)) * i128::from(sign_extend(b[i], bits));
+                let product =
+                    i128::from(sign_extend(a[i], bits)) * i128::from(sign_extend(b[i], bits));
                 u128::from((product >> bits) as u64 & ones(bits)) + z + flag
             }
             CarryOp::MadHi => ((x * y) >> bits) + z + flag,

@@ -40,7 +40,8 @@ pub(super) fn execute(
                     let place = memory::locate(cluster, warp, space, at[lane], 16, READ, lane)?;
                     race::access(cluster, warp, place, 16, READ, Order::Weak, lane)?;
                     for (c, element) in row.iter_mut().enumerate() {
-                        *element = memory::read(cluster, warp, place, 2 * c as u32, 2, lane)? as u16;
+                        *element =
+                            memory::read(cluster, warp, place, 2 * c as u32, 2, lane)? as u16;
                     }
                 }
                 if let Some(Src::Reg(d)) = function.pool[regs.at as usize + matrix] {
@@ -58,7 +59,15 @@ pub(super) fn execute(
                     let place = memory::locate(cluster, warp, space, at[lane], 16, WRITE, lane)?;
                     race::access(cluster, warp, place, 16, WRITE, Order::Weak, lane)?;
                     for (c, element) in row.iter().enumerate() {
-                        memory::write(cluster, warp, place, 2 * c as u32, 2, u64::from(*element), lane)?;
+                        memory::write(
+                            cluster,
+                            warp,
+                            place,
+                            2 * c as u32,
+                            2,
+                            u64::from(*element),
+                            lane,
+                        )?;
                     }
                 }
             }
@@ -79,7 +88,8 @@ fn operand(f: &Frame, function: &Function, list: List, index: usize) -> Row {
 /// What lane `lane` holds of an 8 x 8 matrix of 16-bit elements: two neighbours of row `lane / 4`.
 fn fragment(rows: &[[u16; 8]; 8], lane: usize, trans: bool) -> u64 {
     let (r, c) = (lane / 4, lane % 4 * 2);
-    let (low, high) = if trans { (rows[c][r], rows[c + 1][r]) } else { (rows[r][c], rows[r][c + 1]) };
+    let (low, high) =
+        if trans { (rows[c][r], rows[c + 1][r]) } else { (rows[r][c], rows[r][c + 1]) };
     u64::from(high) << 16 | u64::from(low)
 }
 
@@ -99,7 +109,13 @@ fn gather(value: &Row, trans: bool) -> [[u16; 8]; 8] {
 }
 
 /// Row and depth of element `e` of register `r` of lane `lane` in operand A, `per` elements a register.
-fn a_element(rows: usize, lane: usize, r: usize, e: usize, per: usize) -> (usize, usize) {
+pub(super) fn a_element(
+    rows: usize,
+    lane: usize,
+    r: usize,
+    e: usize,
+    per: usize,
+) -> (usize, usize) {
     let (group, member) = (lane / 4, lane % 4);
     let halves = rows / 8;
     (group + 8 * (r % halves), member * per + r / halves * 4 * per + e)
@@ -116,12 +132,12 @@ fn c_element(lane: usize, i: usize) -> (usize, usize) {
 }
 
 /// Bits of an element as it lies in a register.
-fn width(ty: Type) -> usize {
+pub(super) fn width(ty: Type) -> usize {
     if ty == Type::Tf32 { 32 } else { ty.bits() as usize }
 }
 
 /// An element's value. Integers are exact in `f64`.
-fn value(ty: Type, bits: u64) -> f64 {
+pub(super) fn value(ty: Type, bits: u64) -> f64 {
     match ty {
         Type::F64 => f64::from_bits(bits),
         Type::S8 => f64::from(bits as i8),
@@ -139,7 +155,8 @@ fn multiply(f: &mut Frame, function: &Function, mma: &Mma) {
     let mut c = [0f64; 16 * 8];
     let register = if mma.a_type == Type::F64 { 64 } else { 32 };
     let per = register / width(mma.a_type);
-    let element = |cell: u64, e: usize, ty: Type| value(ty, cell >> (e * width(ty)) & ones(width(ty) as u32));
+    let element =
+        |cell: u64, e: usize, ty: Type| value(ty, cell >> (e * width(ty)) & ones(width(ty) as u32));
     for r in 0..mma.a.len as usize {
         let cells = operand(f, function, mma.a, r);
         for (lane, cell) in cells.iter().enumerate() {

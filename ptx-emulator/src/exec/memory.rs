@@ -34,7 +34,9 @@ pub(super) fn addresses(cluster: &Cluster<'_>, f: &Frame, addr: Addr) -> Row {
     match addr.base {
         Base::Absolute => [offset; LANES],
         Base::Reg(reg) => f.regs[reg as usize].map(|base| base.wrapping_add(offset)),
-        Base::Variable(index) => [cluster.grid.variables[index as usize].wrapping_add(offset); LANES],
+        Base::Variable(index) => {
+            [cluster.grid.variables[index as usize].wrapping_add(offset); LANES]
+        }
         Base::Frame => [u64::from(f.local_base).wrapping_add(offset); LANES],
     }
 }
@@ -56,7 +58,9 @@ pub(super) fn locate(
         return Err(Fault::at(FaultKind::Misaligned { access, space, address: at, bytes }, lane));
     }
     match space {
-        Space::Global | Space::Const | Space::Generic => global(cluster, warp, at, bytes, access, lane),
+        Space::Global | Space::Const | Space::Generic => {
+            global(cluster, warp, at, bytes, access, lane)
+        }
         Space::Shared => {
             let (rank, offset) = address::shared_owner(at as u32);
             let block = rank.unwrap_or(warp.block) as usize;
@@ -64,7 +68,10 @@ pub(super) fn locate(
             if at > u64::from(u32::MAX) || offset < address::SHARED_START || offset + bytes > size {
                 let found = match cluster.blocks.get(block) {
                     None => format!("the cluster has {} blocks", cluster.blocks.len()),
-                    Some(_) => format!("the block's shared memory is {:#x}..{size:#x}", address::SHARED_START),
+                    Some(_) => format!(
+                        "the block's shared memory is {:#x}..{size:#x}",
+                        address::SHARED_START
+                    ),
                 };
                 return Err(out_of_bounds(access, space, at, bytes, found, lane));
             }
@@ -89,7 +96,14 @@ pub(super) fn locate(
     }
 }
 
-fn out_of_bounds(access: &'static str, space: Space, address: u64, bytes: u32, found: String, lane: usize) -> Box<Fault> {
+fn out_of_bounds(
+    access: &'static str,
+    space: Space,
+    address: u64,
+    bytes: u32,
+    found: String,
+    lane: usize,
+) -> Box<Fault> {
     let space = space_name(space);
     Fault::at(FaultKind::OutOfBounds { access, space, address, bytes, found }, lane)
 }
@@ -155,7 +169,14 @@ fn refreshed(
 
 /// Reads at most 8 bytes of a place, `step` bytes from its start.
 #[inline]
-pub(super) fn read(cluster: &Cluster<'_>, warp: &Warp, place: Place, step: u32, bytes: u32, lane: usize) -> Result<u64, Box<Fault>> {
+pub(super) fn read(
+    cluster: &Cluster<'_>,
+    warp: &Warp,
+    place: Place,
+    step: u32,
+    bytes: u32,
+    lane: usize,
+) -> Result<u64, Box<Fault>> {
     let check = cluster.grid.options.checks.uninitialised;
     match place {
         Place::Global(index, offset) => {
@@ -190,7 +211,15 @@ fn little_endian(from: &[u8], at: u32, bytes: u32) -> u64 {
 
 /// Writes at most 8 bytes of a place.
 #[inline]
-pub(super) fn write(cluster: &mut Cluster<'_>, warp: &mut Warp, place: Place, step: u32, bytes: u32, value: u64, lane: usize) -> Result<(), Box<Fault>> {
+pub(super) fn write(
+    cluster: &mut Cluster<'_>,
+    warp: &mut Warp,
+    place: Place,
+    step: u32,
+    bytes: u32,
+    value: u64,
+    lane: usize,
+) -> Result<(), Box<Fault>> {
     match place {
         Place::Global(index, offset) => {
             cluster.snapshot.allocations[index].store(offset + u64::from(step), bytes, value);
@@ -202,7 +231,10 @@ pub(super) fn write(cluster: &mut Cluster<'_>, warp: &mut Warp, place: Place, st
             warp.local[lane][start..start + count].copy_from_slice(&value.to_le_bytes()[..count]);
         }
         Place::Param(at) => {
-            return Err(Fault::at(FaultKind::ReadOnly { space: "parameter", address: u64::from(at) }, lane));
+            return Err(Fault::at(
+                FaultKind::ReadOnly { space: "parameter", address: u64::from(at) },
+                lane,
+            ));
         }
     }
     Ok(())
@@ -222,7 +254,8 @@ pub(super) fn load(
         return uniform_param(cluster, warp, f, function, access, mask);
     }
     let at = addresses(cluster, f, access.addr);
-    let items = &function.pool[access.list.at as usize..(access.list.at + access.list.len) as usize];
+    let items =
+        &function.pool[access.list.at as usize..(access.list.at + access.list.len) as usize];
     let total = (bytes * access.list.len).next_power_of_two();
     for lane in lanes(mask) {
         let place = locate(cluster, warp, access.space, at[lane], total, READ, lane)?;
@@ -258,7 +291,8 @@ fn uniform_param(
 ) -> Result<(), Box<Fault>> {
     let bytes = u32::from(access.bytes);
     let lane = super::step::first_lane(mask);
-    let items = &function.pool[access.list.at as usize..(access.list.at + access.list.len) as usize];
+    let items =
+        &function.pool[access.list.at as usize..(access.list.at + access.list.len) as usize];
     let total = (bytes * access.list.len).next_power_of_two();
     let place = locate(cluster, warp, Space::Param, access.addr.offset as u64, total, READ, lane)?;
     for (step, item) in (0..).step_by(bytes as usize).zip(items) {
@@ -281,7 +315,8 @@ pub(super) fn store(
 ) -> Result<(), Box<Fault>> {
     let bytes = u32::from(access.bytes);
     let at = addresses(cluster, f, access.addr);
-    let items = &function.pool[access.list.at as usize..(access.list.at + access.list.len) as usize];
+    let items =
+        &function.pool[access.list.at as usize..(access.list.at + access.list.len) as usize];
     let total = (bytes * access.list.len).next_power_of_two();
     super::race::release(cluster, warp, access.order, mask);
     for lane in lanes(mask) {
@@ -312,11 +347,13 @@ pub(super) fn atomic(
         let place = locate(cluster, warp, atomic.space, at[lane], bytes * count, ATOMIC, lane)?;
         super::race::access(cluster, warp, place, bytes * count, ATOMIC, atomic.order, lane)?;
         for i in 0..count {
-            let operand = function.pool[(atomic.src.at + i) as usize].map_or(0, |s| f.lane(s, lane));
+            let operand =
+                function.pool[(atomic.src.at + i) as usize].map_or(0, |s| f.lane(s, lane));
             let compare = atomic.compare.map_or(0, |s| f.lane(s, lane));
             let new = |old: u64| combine(atomic.op, atomic.ty, old, operand, compare);
             let old = update(cluster, warp, place, i * bytes, bytes, lane, new)?;
-            let d = (i < atomic.dst.len).then(|| function.pool[(atomic.dst.at + i) as usize]).flatten();
+            let d =
+                (i < atomic.dst.len).then(|| function.pool[(atomic.dst.at + i) as usize]).flatten();
             if let Some(Src::Reg(d)) = d {
                 f.set(d, lane, old);
             }
@@ -348,7 +385,7 @@ fn update(
 }
 
 /// The value that an atomic operation leaves.
-fn combine(op: AtomOp, ty: Type, old: u64, operand: u64, compare: u64) -> u64 {
+pub(super) fn combine(op: AtomOp, ty: Type, old: u64, operand: u64, compare: u64) -> u64 {
     let keep = ones(ty.bits());
     if ty.float() && matches!(op, AtomOp::Add | AtomOp::Min | AtomOp::Max) {
         return float_combine(op, ty, old, operand);
@@ -359,10 +396,28 @@ fn combine(op: AtomOp, ty: Type, old: u64, operand: u64, compare: u64) -> u64 {
         AtomOp::Or => old | operand,
         AtomOp::Xor => old ^ operand,
         AtomOp::Exch => operand & keep,
-        AtomOp::Cas => if old == compare & keep { operand & keep } else { old },
+        AtomOp::Cas => {
+            if old == compare & keep {
+                operand & keep
+            } else {
+                old
+            }
+        }
         AtomOp::Add => old.wrapping_add(operand) & keep,
-        AtomOp::Inc => if old >= operand { 0 } else { old + 1 },
-        AtomOp::Dec => if old == 0 || old > operand { operand } else { old - 1 },
+        AtomOp::Inc => {
+            if old >= operand {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomOp::Dec => {
+            if old == 0 || old > operand {
+                operand
+            } else {
+                old - 1
+            }
+        }
         AtomOp::Min if ty.signed() => x.min(y) as u64 & keep,
         AtomOp::Max if ty.signed() => x.max(y) as u64 & keep,
         AtomOp::Min => old.min(operand & keep),

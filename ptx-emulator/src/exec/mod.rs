@@ -3,6 +3,7 @@
 mod alu;
 pub(crate) mod async_copy;
 mod barrier;
+mod bulk;
 mod call;
 mod compare;
 mod cvt;
@@ -11,6 +12,7 @@ mod frame;
 mod grid;
 mod int;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod print;
 mod race;
@@ -18,6 +20,7 @@ mod state;
 mod step;
 mod warp;
 mod warp_op;
+mod wgmma;
 
 pub(crate) use grid::{Job, launch};
 

@@ -40,10 +40,19 @@ pub(super) fn vprintf(
             Some('%') => out.push('%'),
             None => out.push_str(&directive),
             Some(conversion) => {
-                let wide = directive.contains(['l', 'z', 'j', 't']) || "eEfFgGaAsp".contains(conversion);
+                let wide =
+                    directive.contains(['l', 'z', 'j', 't']) || "eEfFgGaAsp".contains(conversion);
                 let bytes = if wide { 8 } else { 4 };
                 at = at.next_multiple_of(bytes);
-                let place = memory::locate(cluster, warp, Space::Generic, at, bytes as u32, memory::READ, lane)?;
+                let place = memory::locate(
+                    cluster,
+                    warp,
+                    Space::Generic,
+                    at,
+                    bytes as u32,
+                    memory::READ,
+                    lane,
+                )?;
                 let value = memory::read(cluster, warp, place, 0, bytes as u32, lane)?;
                 at += bytes;
                 used += 1;
@@ -65,7 +74,8 @@ pub(super) fn vprintf(
 
 /// Precision after the dot, if any.
 fn precision(directive: &str) -> Option<usize> {
-    let digits: String = directive.split_once('.')?.1.chars().take_while(char::is_ascii_digit).collect();
+    let digits: String =
+        directive.split_once('.')?.1.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok().map(|p: usize| p.min(100))
 }
 

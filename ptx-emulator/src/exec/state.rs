@@ -1,5 +1,6 @@
 //! What the threads of a cluster share while they run.
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -8,6 +9,8 @@ use crate::memory::shared::Shared;
 use crate::memory::{Memory, Snapshot};
 use crate::report::{Fault, FaultKind};
 
+use super::bulk::Job;
+use super::mbarrier::Mbarrier;
 use super::race::Races;
 use super::{Launch, Options};
 
@@ -45,12 +48,18 @@ pub(super) struct NamedBarrier {
     /// Reduction of the present phase: count, all, any.
     pub(super) partial: (u32, bool, bool),
     /// Reductions of completed phases, latest last.
-    pub(super) results: std::collections::VecDeque<(u64, (u32, bool, bool))>,
+    pub(super) results: VecDeque<(u64, (u32, bool, bool))>,
 }
 
 impl Default for NamedBarrier {
     fn default() -> Self {
-        Self { arrived: 0, expected: None, passed: 0, partial: (0, true, false), results: Default::default() }
+        Self {
+            arrived: 0,
+            expected: None,
+            passed: 0,
+            partial: (0, true, false),
+            results: Default::default(),
+        }
     }
 }
 
@@ -61,6 +70,8 @@ pub(super) struct Block {
     pub(super) index: [u32; 3],
     pub(super) shared: Shared,
     pub(super) barriers: [NamedBarrier; 16],
+    /// Live memory barrier objects by address.
+    pub(super) objects: HashMap<u32, Mbarrier>,
     /// Warps that have not finished.
     pub(super) live_warps: u32,
 }
@@ -75,6 +86,12 @@ pub(super) struct Cluster<'l> {
     /// Cluster barrier: threads arrived, completed phases.
     pub(super) arrived: u32,
     pub(super) passed: u64,
+    /// Copies under way.
+    pub(super) queue: VecDeque<Job>,
+    /// Memory barrier objects initialised so far.
+    pub(super) objects: u32,
+    /// Counts what may let somebody go on: phases, copies, exits.
+    pub(super) events: u64,
     /// Thread-instructions granted from the grid's budget and not yet used.
     pub(super) granted: u64,
     /// What orders accesses, if races are checked.
@@ -91,7 +108,8 @@ impl Cluster<'_> {
             return Ok(());
         }
         let want = GRANT.max(count);
-        let taken = self.grid.budget.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(want)));
+        let taken =
+            self.grid.budget.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(want)));
         let taken = taken.unwrap_or(0).min(want);
         self.granted += taken;
         if self.granted < count {

@@ -1,7 +1,5 @@
 //! Runs a warp: picks a path, executes its instructions until it ends, splits, waits, or has had its turn.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use crate::decode::op::{Function, Inst, NO_PC, Op, Pc};
 use crate::report::{Fault, FaultKind};
 
@@ -39,7 +37,11 @@ pub(super) enum Flow {
 }
 
 /// Gives a warp a turn of at most `quantum` warp-instructions.
-pub(super) fn run(cluster: &mut Cluster<'_>, warp: &mut Warp, quantum: u32) -> Result<Turn, Box<Fault>> {
+pub(super) fn run(
+    cluster: &mut Cluster<'_>,
+    warp: &mut Warp,
+    quantum: u32,
+) -> Result<Turn, Box<Fault>> {
     let before = warp.counts.1;
     let mut left = quantum;
     let turn = loop {
@@ -64,9 +66,12 @@ fn next_path(cluster: &mut Cluster<'_>, warp: &mut Warp) -> Option<u32> {
     let count = warp.paths.len() as u32;
     for step in 0..count {
         let at = (warp.current + step) % count;
-        match warp.paths[at as usize].state {
+        let state = warp.paths[at as usize].state;
+        match state {
             State::Ready => {}
-            State::Waits(wait) if barrier::over(cluster, warp, wait) => warp.paths[at as usize].state = State::Ready,
+            State::Waits(wait) if barrier::over(cluster, warp, wait) => {
+                warp.paths[at as usize].state = State::Ready
+            }
             _ => continue,
         }
         warp.current = at;
@@ -75,7 +80,12 @@ fn next_path(cluster: &mut Cluster<'_>, warp: &mut Warp) -> Option<u32> {
     None
 }
 
-fn run_path(cluster: &mut Cluster<'_>, warp: &mut Warp, p: u32, left: &mut u32) -> Result<Stop, Box<Fault>> {
+fn run_path(
+    cluster: &mut Cluster<'_>,
+    warp: &mut Warp,
+    p: u32,
+    left: &mut u32,
+) -> Result<Stop, Box<Fault>> {
     let index = warp.paths[p as usize].frame as usize;
     let mut frame = std::mem::take(&mut warp.frames[index]);
     let function = &cluster.grid.code.functions[frame.function as usize];
@@ -111,8 +121,14 @@ fn run_frame(
         let inst = &function.code[pc as usize];
         let active = match inst.guard {
             None => mask,
-            Some((guard, negated)) => mask & (frame.preds[guard as usize] ^ if negated { u32::MAX } else { 0 }),
+            Some((guard, negated)) => {
+                mask & (frame.preds[guard as usize] ^ if negated { u32::MAX } else { 0 })
+            }
         };
+        if warp.wgmma.any() {
+            warp.paths[p as usize].pc = pc;
+            warp.wgmma.check(&inst.op, function, path.frame)?;
+        }
         match &inst.op {
             Op::Alu(op) => {
                 if active != 0 {
@@ -178,6 +194,7 @@ fn slow(
         Op::Ret | Op::Exit => {
             warp.exit(p, active);
             cluster.live_threads -= active.count_ones();
+            cluster.events += 1;
             if warp.done() {
                 barrier::warp_finished(cluster, warp.block);
             }
@@ -193,11 +210,16 @@ fn slow(
             rest &= super::frame::ballot(|i| index[i] as u32 == index[lane] as u32);
             let choice = index[lane] as u32;
             if choice >= targets.len {
-                let message = format!("branch index {choice} is not below the {} targets", targets.len);
+                let message =
+                    format!("branch index {choice} is not below the {} targets", targets.len);
                 return Err(Fault::at(FaultKind::Illegal(message), lane));
             }
             let entry = function.pool[(targets.at + choice) as usize];
-            let target = if let Some(crate::decode::op::Src::Imm(target)) = entry { target as Pc } else { NO_PC };
+            let target = if let Some(crate::decode::op::Src::Imm(target)) = entry {
+                target as Pc
+            } else {
+                NO_PC
+            };
             if rest == warp.paths[p as usize].mask {
                 return Ok(Some(target));
             }
@@ -222,7 +244,7 @@ fn slow(
             matrix::execute(cluster, warp, frame, function, op, active)?;
             Flow::Next
         }
-        Op::Async(op) => async_copy::execute(cluster, warp, frame, op, active)?,
+        Op::Async(op) => async_copy::execute(cluster, warp, frame, function, op, (p, active))?,
         Op::Sleep => Flow::Yield,
         Op::Alu(_) | Op::Branch { .. } | Op::Load(_) | Op::Store(_) => Flow::Next,
     };
@@ -253,11 +275,6 @@ fn remaining(warp: &mut Warp, p: u32, pc: Pc) -> Option<Pc> {
         path.pc = pc + 1;
     }
     None
-}
-
-/// Whether some worker met a fault, so that the others may stop.
-pub(super) fn stopped(cluster: &Cluster<'_>) -> bool {
-    cluster.grid.stop.load(Relaxed)
 }
 
 /// The lowest of the lanes in a mask.

@@ -11,6 +11,8 @@ use super::frame::{Frame, LANES, lanes};
 
 /// No path, no parent.
 pub(super) const NONE: u32 = u32::MAX;
+/// In a path's `resumed`: the scheduler ended its wait, nothing has come.
+pub(super) const TIMED_OUT: u64 = u64::MAX;
 /// Deepest nesting of calls.
 const MAX_DEPTH: usize = 256;
 
@@ -32,6 +34,10 @@ pub(super) enum Wait {
     Barrier { id: u8, passed: u64 },
     /// The cluster's barrier, beyond this many completions.
     Cluster { passed: u64 },
+    /// The memory barrier object at this place, to leave this phase.
+    Mbarrier { block: u32, at: u32, phase: u64 },
+    /// Bulk copies of these lanes, all but the latest groups.
+    Bulk { lanes: u32, left: u32, read: bool },
 }
 
 /// Lanes that run together.
@@ -74,6 +80,8 @@ pub(super) struct Warp {
     pub(super) last_allocation: usize,
     /// Asynchronous copies of each lane.
     pub(super) copies: super::async_copy::Copies,
+    pub(super) bulk: super::bulk::Groups,
+    pub(super) wgmma: super::wgmma::InFlight,
     /// Warp-instructions and thread-instructions executed.
     pub(super) counts: (u64, u64),
     /// Lanes that have arrived at the cluster barrier and not yet waited, and its completed phases at that time.
@@ -218,7 +226,15 @@ impl Warp {
             State::Parent(children) => *children += 1,
             state => *state = State::Parent(1),
         }
-        let callee = Path { pc: 0, mask, meet: NO_PC, frame: slot, parent: p, state: State::Ready, resumed: None };
+        let callee = Path {
+            pc: 0,
+            mask,
+            meet: NO_PC,
+            frame: slot,
+            parent: p,
+            state: State::Ready,
+            resumed: None,
+        };
         self.current = self.add_path(callee);
         true
     }

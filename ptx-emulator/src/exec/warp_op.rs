@@ -26,7 +26,13 @@ fn members(warp: &Warp, f: &Frame, mask: Src, active: u32) -> Result<u32, Box<Fa
 }
 
 /// Executes an exchange among the lanes of `active`.
-pub(super) fn execute(cluster: &mut Cluster<'_>, warp: &mut Warp, f: &mut Frame, op: &WarpOp, active: u32) -> Result<(), Box<Fault>> {
+pub(super) fn execute(
+    cluster: &mut Cluster<'_>,
+    warp: &mut Warp,
+    f: &mut Frame,
+    op: &WarpOp,
+    active: u32,
+) -> Result<(), Box<Fault>> {
     match *op {
         WarpOp::Shfl { mode, d, p, a, b, c, mask } => {
             members(warp, f, mask, active)?;

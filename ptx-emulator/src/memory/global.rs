@@ -210,7 +210,8 @@ impl Default for Memory {
 impl Memory {
     /// Memory without allocations.
     pub fn new() -> Self {
-        let table = Table { live: BTreeMap::new(), freed: BTreeMap::new(), next: GLOBAL_START, version: 0 };
+        let table =
+            Table { live: BTreeMap::new(), freed: BTreeMap::new(), next: GLOBAL_START, version: 0 };
         Self { table: RwLock::new(table) }
     }
 
@@ -223,7 +224,12 @@ impl Memory {
         self.alloc_kind(bytes, 256, false)
     }
 
-    pub(crate) fn alloc_kind(&self, bytes: u64, align: u32, constant: bool) -> Result<u64, MemoryError> {
+    pub(crate) fn alloc_kind(
+        &self,
+        bytes: u64,
+        align: u32,
+        constant: bool,
+    ) -> Result<u64, MemoryError> {
         let out_of_memory = MemoryError::OutOfMemory { bytes };
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let base = table.next.next_multiple_of(u64::from(align.max(256)));
@@ -262,10 +268,14 @@ impl Memory {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let found = table.live.range(..=address).next_back().map(|(_, a)| a.clone());
         drop(table);
-        let end_ok = |a: &Arc<Allocation>| a.contains(address, bytes) || (bytes == 0 && address - a.base <= a.bytes);
-        found
-            .filter(end_ok)
-            .ok_or_else(|| MemoryError::OutOfBounds { address, bytes, found: self.describe(address) })
+        let end_ok = |a: &Arc<Allocation>| {
+            a.contains(address, bytes) || (bytes == 0 && address - a.base <= a.bytes)
+        };
+        found.filter(end_ok).ok_or_else(|| MemoryError::OutOfBounds {
+            address,
+            bytes,
+            found: self.describe(address),
+        })
     }
 
     /// Copies host bytes to `address`.
@@ -332,16 +342,26 @@ impl Memory {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         if let Some((base, bytes)) = table.freed.range(..=address).next_back() {
             if address - base < *bytes {
-                return format!("{} bytes into an allocation of {bytes} bytes that was freed", address - base);
+                return format!(
+                    "{} bytes into an allocation of {bytes} bytes that was freed",
+                    address - base
+                );
             }
         }
         match table.live.range(..=address).next_back() {
             Some((base, a)) if address - base < a.bytes => {
-                format!("{} bytes into an allocation of {} bytes at {base:#x}", address - base, a.bytes)
+                format!(
+                    "{} bytes into an allocation of {} bytes at {base:#x}",
+                    address - base,
+                    a.bytes
+                )
             }
             Some((base, a)) if address - base < a.bytes + GUARD => {
                 let past = address - base - a.bytes;
-                format!("{past} bytes past the end of an allocation of {} bytes at {base:#x}", a.bytes)
+                format!(
+                    "{past} bytes past the end of an allocation of {} bytes at {base:#x}",
+                    a.bytes
+                )
             }
             _ => "no allocation is near".to_owned(),
         }
@@ -350,7 +370,11 @@ impl Memory {
     /// Whether an address lies in freed memory.
     pub(crate) fn was_freed(&self, address: u64) -> bool {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        table.freed.range(..=address).next_back().is_some_and(|(base, bytes)| address - base < *bytes)
+        table
+            .freed
+            .range(..=address)
+            .next_back()
+            .is_some_and(|(base, bytes)| address - base < *bytes)
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {

@@ -4,5 +4,5 @@ pub(crate) mod address;
 mod global;
 pub(crate) mod shared;
 
-pub(crate) use global::Snapshot;
+pub(crate) use global::{Allocation, Snapshot};
 pub use global::{Memory, MemoryError};

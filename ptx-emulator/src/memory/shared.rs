@@ -64,7 +64,11 @@ impl Shared {
         let shift = at % 64;
         let want = u64::MAX >> (64 - bytes);
         let low = self.written[at as usize / 64] >> shift;
-        let have = if shift + bytes > 64 { low | self.written[at as usize / 64 + 1] << (64 - shift) } else { low };
+        let have = if shift + bytes > 64 {
+            low | self.written[at as usize / 64 + 1] << (64 - shift)
+        } else {
+            low
+        };
         have & want == want
     }
 }

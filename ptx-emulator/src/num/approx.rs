@@ -43,7 +43,9 @@ pub(crate) fn narrow(format: Format, f: Approx, ftz: bool, bits: u32) -> u32 {
 pub(crate) fn double(f: Approx, x: f64) -> f64 {
     let high = f64::from_bits(x.to_bits() & !0xffff_ffff);
     let out = match f {
-        Approx::Rcp => arith::op64(FloatOp::Rcp, Mode { round: Round::Near, ..Mode::PLAIN }, high, 0.0, 0.0),
+        Approx::Rcp => {
+            arith::op64(FloatOp::Rcp, Mode { round: Round::Near, ..Mode::PLAIN }, high, 0.0, 0.0)
+        }
         other => value(other, x),
     };
     if f == Approx::Rcp { f64::from_bits(out.to_bits() & !0xffff_ffff) } else { out }

@@ -83,7 +83,11 @@ pub(crate) fn narrow_op(format: Format, op: FloatOp, mode: Mode, args: [u32; 3])
 pub(crate) fn finish(format: Format, value: f64, mode: Mode) -> u32 {
     let value = clamp(value, mode);
     let out = format.narrow(value, mode.round, false);
-    if mode.ftz && format.subnormal(out) { format.narrow(0f64.copysign(value), mode.round, false) } else { out }
+    if mode.ftz && format.subnormal(out) {
+        format.narrow(0f64.copysign(value), mode.round, false)
+    } else {
+        out
+    }
 }
 
 fn clamp(value: f64, mode: Mode) -> f64 {
@@ -108,7 +112,8 @@ pub(crate) fn op64(op: FloatOp, mode: Mode, a: f64, b: f64, c: f64) -> f64 {
         FloatOp::Rcp => 1.0 / a,
         FloatOp::Sqrt => a.sqrt(),
     };
-    let value = if mode.round == Round::Near { value } else { directed(op, mode.round, [a, b, c], value) };
+    let value =
+        if mode.round == Round::Near { value } else { directed(op, mode.round, [a, b, c], value) };
     clamp(value, mode)
 }
 
@@ -118,7 +123,8 @@ fn directed(op: FloatOp, round: Round, [a, b, c]: [f64; 3], near: f64) -> f64 {
         return near;
     }
     if near.is_infinite() {
-        let exact_infinity = matches!(op, FloatOp::Div if b == 0.0) || matches!(op, FloatOp::Rcp if a == 0.0);
+        let exact_infinity =
+            matches!(op, FloatOp::Div if b == 0.0) || matches!(op, FloatOp::Rcp if a == 0.0);
         let outward = match round {
             Round::Down => near < 0.0,
             Round::Up => near > 0.0,
@@ -171,7 +177,11 @@ pub(crate) fn min_max(max: bool, nan: bool, a: f64, b: f64) -> f64 {
             if a.is_sign_negative() == max { b } else { a }
         }
         _ => {
-            if (a < b) == max { b } else { a }
+            if (a < b) == max {
+                b
+            } else {
+                a
+            }
         }
     }
 }
@@ -181,7 +191,8 @@ mod tests {
     use super::*;
 
     fn random(state: &mut u64) -> f32 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let bits = (*state >> 32) as u32;
         // Exponents near one, so that cancellation and ties happen.
         f32::from_bits(bits & 0x807f_ffff | (100 + (bits >> 7) % 60) << 23)
@@ -203,7 +214,11 @@ mod tests {
                 (FloatOp::Sqrt, a.abs().sqrt()),
             ] {
                 let args = if op == FloatOp::Sqrt { [bits[0] & 0x7fff_ffff, 0, 0] } else { bits };
-                assert_eq!(narrow_op(Format::F32, op, Mode::PLAIN, args), expected.to_bits(), "{op:?} {a} {b} {c}");
+                assert_eq!(
+                    narrow_op(Format::F32, op, Mode::PLAIN, args),
+                    expected.to_bits(),
+                    "{op:?} {a} {b} {c}"
+                );
             }
             assert_eq!(fma32(a, b, c).to_bits(), a.mul_add(b, c).to_bits());
         }
@@ -235,7 +250,14 @@ mod tests {
     #[test]
     fn saturation_flush_and_relu() {
         let sat = Mode { sat: true, ..Mode::PLAIN };
-        let add = |mode, a: f32, b: f32| f32::from_bits(narrow_op(Format::F32, FloatOp::Add, mode, [a.to_bits(), b.to_bits(), 0]));
+        let add = |mode, a: f32, b: f32| {
+            f32::from_bits(narrow_op(
+                Format::F32,
+                FloatOp::Add,
+                mode,
+                [a.to_bits(), b.to_bits(), 0],
+            ))
+        };
         assert_eq!(add(sat, 3.0, 1.0), 1.0);
         assert_eq!(add(sat, f32::NAN, 1.0).to_bits(), 0);
         assert_eq!(add(sat, -3.0, 1.0).to_bits(), 0);

@@ -79,7 +79,9 @@ mod tests {
     fn integers_to_single_match_the_machine() {
         let mut state = 5u64;
         for _ in 0..100_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let value = state >> (state % 40);
             let ours = Format::F32.narrow(from_integer_odd(value.into()), Round::Near, false);
             assert_eq!(ours, (value as f32).to_bits(), "{value}");

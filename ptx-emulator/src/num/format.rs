@@ -20,14 +20,38 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    pub(crate) const F32: Format =
-        Format { exponent: 8, fraction: 23, shift: 0, max_finite: 0x7f7f_ffff, overflow: 0x7f80_0000, nan: 0x7fff_ffff };
-    pub(crate) const F16: Format =
-        Format { exponent: 5, fraction: 10, shift: 0, max_finite: 0x7bff, overflow: 0x7c00, nan: 0x7fff };
-    pub(crate) const BF16: Format =
-        Format { exponent: 8, fraction: 7, shift: 0, max_finite: 0x7f7f, overflow: 0x7f80, nan: 0x7fff };
-    pub(crate) const TF32: Format =
-        Format { exponent: 8, fraction: 10, shift: 13, max_finite: 0x3_fbff, overflow: 0x3_fc00, nan: 0x3_ffff };
+    pub(crate) const F32: Format = Format {
+        exponent: 8,
+        fraction: 23,
+        shift: 0,
+        max_finite: 0x7f7f_ffff,
+        overflow: 0x7f80_0000,
+        nan: 0x7fff_ffff,
+    };
+    pub(crate) const F16: Format = Format {
+        exponent: 5,
+        fraction: 10,
+        shift: 0,
+        max_finite: 0x7bff,
+        overflow: 0x7c00,
+        nan: 0x7fff,
+    };
+    pub(crate) const BF16: Format = Format {
+        exponent: 8,
+        fraction: 7,
+        shift: 0,
+        max_finite: 0x7f7f,
+        overflow: 0x7f80,
+        nan: 0x7fff,
+    };
+    pub(crate) const TF32: Format = Format {
+        exponent: 8,
+        fraction: 10,
+        shift: 13,
+        max_finite: 0x3_fbff,
+        overflow: 0x3_fc00,
+        nan: 0x3_ffff,
+    };
     /// Four exponent bits, no infinity; all ones is NaN.
     pub(crate) const E4M3: Format =
         Format { exponent: 4, fraction: 3, shift: 0, max_finite: 0x7e, overflow: 0x7f, nan: 0x7f };
@@ -48,12 +72,19 @@ impl Format {
         let negative = bits & self.sign() != 0;
         let magnitude = bits & (self.sign() - 1);
         let value = if magnitude > self.max_finite {
-            if magnitude == self.overflow && self.overflow != self.nan { f64::INFINITY } else { f64::NAN }
+            if magnitude == self.overflow && self.overflow != self.nan {
+                f64::INFINITY
+            } else {
+                f64::NAN
+            }
         } else {
             let fraction = magnitude & ((1 << self.fraction) - 1);
             let exponent = (magnitude >> self.fraction) as i32;
-            let (significand, exponent) =
-                if exponent == 0 { (fraction, 1) } else { (fraction | 1 << self.fraction, exponent) };
+            let (significand, exponent) = if exponent == 0 {
+                (fraction, 1)
+            } else {
+                (fraction | 1 << self.fraction, exponent)
+            };
             f64::from(significand) * power_of_two(exponent - self.bias() - self.fraction as i32)
         };
         if negative { -value } else { value }
@@ -133,10 +164,18 @@ mod tests {
     #[test]
     fn half_and_bfloat_widen_as_the_half_crate_does() {
         for bits in 0..=u16::MAX {
-            let (h, b) = (half::f16::from_bits(bits).to_f64(), half::bf16::from_bits(bits).to_f64());
-            let (ours_h, ours_b) = (Format::F16.widen(bits.into()), Format::BF16.widen(bits.into()));
-            assert!(h.to_bits() == ours_h.to_bits() || (h.is_nan() && ours_h.is_nan()), "{bits:04x}");
-            assert!(b.to_bits() == ours_b.to_bits() || (b.is_nan() && ours_b.is_nan()), "{bits:04x}");
+            let (h, b) =
+                (half::f16::from_bits(bits).to_f64(), half::bf16::from_bits(bits).to_f64());
+            let (ours_h, ours_b) =
+                (Format::F16.widen(bits.into()), Format::BF16.widen(bits.into()));
+            assert!(
+                h.to_bits() == ours_h.to_bits() || (h.is_nan() && ours_h.is_nan()),
+                "{bits:04x}"
+            );
+            assert!(
+                b.to_bits() == ours_b.to_bits() || (b.is_nan() && ours_b.is_nan()),
+                "{bits:04x}"
+            );
         }
     }
 
@@ -145,8 +184,16 @@ mod tests {
     fn half_and_bfloat_narrow_as_the_half_crate_does() {
         for bits in 0..=u16::MAX {
             for (format, value, next) in [
-                (Format::F16, half::f16::from_bits(bits).to_f64(), half::f16::from_bits(bits.wrapping_add(1)).to_f64()),
-                (Format::BF16, half::bf16::from_bits(bits).to_f64(), half::bf16::from_bits(bits.wrapping_add(1)).to_f64()),
+                (
+                    Format::F16,
+                    half::f16::from_bits(bits).to_f64(),
+                    half::f16::from_bits(bits.wrapping_add(1)).to_f64(),
+                ),
+                (
+                    Format::BF16,
+                    half::bf16::from_bits(bits).to_f64(),
+                    half::bf16::from_bits(bits.wrapping_add(1)).to_f64(),
+                ),
             ] {
                 let middle = (value + next) / 2.0;
                 // The half crate is exact from single precision only: from double it drops the lower word.
@@ -160,7 +207,11 @@ mod tests {
                     } else {
                         half::bf16::from_f32(x).to_bits()
                     };
-                    assert_eq!(format.narrow(x.into(), Round::Near, false), u32::from(expected), "{x:e}");
+                    assert_eq!(
+                        format.narrow(x.into(), Round::Near, false),
+                        u32::from(expected),
+                        "{x:e}"
+                    );
                 }
             }
         }
@@ -170,14 +221,22 @@ mod tests {
     fn single_narrows_as_the_machine_does() {
         let mut state = 7u64;
         for _ in 0..200_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let exponent = 1023 - 160 + (state >> 40) % 300;
             let x = f64::from_bits((state << 12 >> 12) | exponent << 52 | (state & 1) << 63);
             assert_eq!(Format::F32.narrow(x, Round::Near, false), (x as f32).to_bits(), "{x:e}");
             let toward_zero = f32::from_bits(Format::F32.narrow(x, Round::Zero, false));
             assert!(f64::from(toward_zero).abs() <= x.abs());
-            let (down, up) = (Format::F32.narrow(x, Round::Down, false), Format::F32.narrow(x, Round::Up, false));
-            assert!(f64::from(f32::from_bits(down)) <= x && f64::from(f32::from_bits(up)) >= x, "{x:e}");
+            let (down, up) = (
+                Format::F32.narrow(x, Round::Down, false),
+                Format::F32.narrow(x, Round::Up, false),
+            );
+            assert!(
+                f64::from(f32::from_bits(down)) <= x && f64::from(f32::from_bits(up)) >= x,
+                "{x:e}"
+            );
         }
     }
 

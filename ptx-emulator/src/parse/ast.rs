@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 /// A parsed module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
-    /// `.version`, major and minor.
-    pub(crate) version: (u32, u32),
     /// `.target` words.
     pub(crate) target: Vec<String>,
     /// `.file` numbers and names.
@@ -91,7 +89,6 @@ pub(crate) struct Variable {
     pub(crate) name: String,
     /// Alignment in bytes, from `.align` or the type.
     pub(crate) align: u32,
-    pub(crate) ty: Type,
     /// Bytes in total; 0 for an unsized array (`x[]`).
     pub(crate) bytes: u64,
     /// Declared `.extern`.
@@ -114,7 +111,11 @@ pub(crate) struct Initial {
 pub(crate) enum InitialValue {
     Bits(u64),
     /// Address of a symbol plus an offset; `generic` when written `generic(x)`.
-    Address { symbol: String, offset: i64, generic: bool },
+    Address {
+        symbol: String,
+        offset: i64,
+        generic: bool,
+    },
 }
 
 /// An entry or a function.
@@ -144,11 +145,20 @@ pub(crate) enum Statement {
     Registers(Registers),
     Variable(Variable),
     /// `.loc`: file number, line, column.
-    Location { file: u32, line: u32, column: u32 },
+    Location {
+        file: u32,
+        line: u32,
+        column: u32,
+    },
     /// `name: .branchtargets a, b;` or `name: .calltargets a, b;`
-    Targets { name: String, targets: Vec<String> },
-    /// `name: .callprototype ...;`: the sizes of returned and passed parameters.
-    Prototype { name: String, returns: Vec<Variable>, params: Vec<Variable> },
+    Targets {
+        name: String,
+        targets: Vec<String>,
+    },
+    /// `name: .callprototype ...;` What is passed is checked at the call, against the function that runs.
+    Prototype {
+        name: String,
+    },
 }
 
 /// `.reg .b32 %r<10>, x;`

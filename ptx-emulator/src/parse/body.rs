@@ -23,7 +23,9 @@ impl<'a> Parser<'a> {
                 }
                 Some(Kind::Mark(';')) => self.at += 1,
                 Some(Kind::Mark('@')) => out.push(self.guarded()?),
-                Some(Kind::Word(word)) if word.starts_with('.') => self.directive(word, &mut out)?,
+                Some(Kind::Word(word)) if word.starts_with('.') => {
+                    self.directive(word, &mut out)?
+                }
                 Some(Kind::Word(_)) => out.push(self.label_or_instruction()?),
                 Some(_) => return Err(self.error("a statement")),
             }
@@ -55,7 +57,12 @@ impl<'a> Parser<'a> {
                 ".v4" => vector = 4,
                 word => match word.strip_prefix('.').and_then(Type::from_word) {
                     Some(ty) => break ty,
-                    None => return Err(ParseError::new(line, format!("`{word}` is not a register type"))),
+                    None => {
+                        return Err(ParseError::new(
+                            line,
+                            format!("`{word}` is not a register type"),
+                        ));
+                    }
                 },
             }
         };
@@ -65,7 +72,10 @@ impl<'a> Parser<'a> {
                 let line = p.line();
                 let count = p.int_u32("a register count")?;
                 if count > 1 << 20 {
-                    return Err(ParseError::new(line, format!("{count} registers are more than any kernel has")));
+                    return Err(ParseError::new(
+                        line,
+                        format!("{count} registers are more than any kernel has"),
+                    ));
                 }
                 p.mark('>')?;
                 Some(count)
@@ -112,15 +122,19 @@ impl<'a> Parser<'a> {
             }
             Some(Kind::Word(".callprototype")) => {
                 self.at += 1;
-                let returns = if self.eat_mark('(') { self.list(')', Self::parameter)? } else { Vec::new() };
+                if self.eat_mark('(') {
+                    self.list(')', Self::parameter)?;
+                }
                 self.name("`_`")?;
-                let params = if self.eat_mark('(') { self.list(')', Self::parameter)? } else { Vec::new() };
+                if self.eat_mark('(') {
+                    self.list(')', Self::parameter)?;
+                }
                 while !self.eat_mark(';') {
                     if self.next().is_none() {
                         return Err(self.error("`;` after a prototype"));
                     }
                 }
-                Ok(Statement::Prototype { name, returns, params })
+                Ok(Statement::Prototype { name })
             }
             _ => Ok(Statement::Label(name)),
         }
@@ -194,7 +208,9 @@ impl<'a> Parser<'a> {
             Operand::Offset(name, offset) => (Operand::Name(name), offset),
             other => (other, 0),
         };
-        let more = if self.eat_mark(',') { self.list(']', Self::operand)? } else {
+        let more = if self.eat_mark(',') {
+            self.list(']', Self::operand)?
+        } else {
             self.mark(']')?;
             Vec::new()
         };
@@ -208,13 +224,17 @@ mod tests {
     use super::*;
 
     fn body(text: &str) -> Vec<Statement> {
-        let module = format!(".version 8.3\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0)\n{{ {text} }}");
+        let module = format!(
+            ".version 8.3\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 k_param_0)\n{{ {text} }}"
+        );
         parse(&module).unwrap().functions.remove(0).body.unwrap()
     }
 
     #[test]
     fn operands_of_every_form() {
-        let statements = body("@!%p1 foo.b32 %r1|%p, {a, _}, [%rd1+-8], [m, {%r1, 0}], !%q, (x, y), 0f7FC00001, -3;");
+        let statements = body(
+            "@!%p1 foo.b32 %r1|%p, {a, _}, [%rd1+-8], [m, {%r1, 0}], !%q, (x, y), 0f7FC00001, -3;",
+        );
         let Statement::Instruction(i) = &statements[0] else { panic!("{statements:?}") };
         assert_eq!(i.guard, Some(("%p1".into(), true)));
         assert_eq!(i.operands.len(), 8);

@@ -138,7 +138,8 @@ impl<'a> Lexer<'a> {
     fn number(&mut self) -> Result<Kind<'a>, ParseError> {
         let start = self.at;
         while self.peek(0).is_ascii_alphanumeric() || self.peek(0) == b'.' {
-            let exponent = matches!(self.peek(0), b'e' | b'E') && !self.text[start..self.at].contains(['x', 'X']);
+            let exponent = matches!(self.peek(0), b'e' | b'E')
+                && !self.text[start..self.at].contains(['x', 'X']);
             self.at += 1;
             if exponent
                 && matches!(self.peek(0), b'+' | b'-')
@@ -201,7 +202,16 @@ mod tests {
         use Kind::*;
         let text = "0 10 0x1F 017 0b101 7U 0f3F800000 0d3FF0000000000000 1.5 2.5e-3";
         let expected = [
-            Int(0), Int(10), Int(31), Int(15), Int(5), Int(7), Single(0x3f80_0000), Float(1.0), Float(1.5), Float(2.5e-3),
+            Int(0),
+            Int(10),
+            Int(31),
+            Int(15),
+            Int(5),
+            Int(7),
+            Single(0x3f80_0000),
+            Float(1.0),
+            Float(1.5),
+            Float(2.5e-3),
         ];
         assert_eq!(kinds(text), expected);
     }

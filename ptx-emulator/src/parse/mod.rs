@@ -130,7 +130,8 @@ impl<'a> Parser<'a> {
     fn int_u32(&mut self, expected: &str) -> Result<u32, ParseError> {
         let line = self.line();
         let value = self.int(expected)?;
-        u32::try_from(value).map_err(|_| ParseError::new(line, format!("{expected} {value} is over 2^32")))
+        u32::try_from(value)
+            .map_err(|_| ParseError::new(line, format!("{expected} {value} is over 2^32")))
     }
 
     /// A constant with an optional sign.
@@ -162,7 +163,10 @@ impl<'a> Parser<'a> {
     fn enter(&mut self) -> Result<(), ParseError> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
-            return Err(ParseError::new(self.line(), format!("more than {MAX_NESTING} nested groups")));
+            return Err(ParseError::new(
+                self.line(),
+                format!("more than {MAX_NESTING} nested groups"),
+            ));
         }
         Ok(())
     }

@@ -7,7 +7,8 @@ use super::{ParseError, Parser};
 impl<'a> Parser<'a> {
     /// The whole text.
     pub(super) fn module(&mut self) -> Result<Tree, ParseError> {
-        let mut tree = Tree { version: self.version()?, ..Tree::default() };
+        self.version()?;
+        let mut tree = Tree::default();
         while let Some(kind) = self.peek() {
             let Kind::Word(word) = kind else {
                 return Err(self.error("a directive"));
@@ -38,7 +39,7 @@ impl<'a> Parser<'a> {
         Ok(tree)
     }
 
-    fn version(&mut self) -> Result<(u32, u32), ParseError> {
+    fn version(&mut self) -> Result<(), ParseError> {
         if !self.eat_word(".version") {
             return Err(self.error("`.version`, which begins every PTX module"));
         }
@@ -49,9 +50,12 @@ impl<'a> Parser<'a> {
             _ => return Err(ParseError::new(line, "expected a version such as 8.3")),
         };
         if version.0 < 3 || version.0 > 9 {
-            return Err(ParseError::new(line, format!("PTX version {}.{} is not known", version.0, version.1)));
+            return Err(ParseError::new(
+                line,
+                format!("PTX version {}.{} is not known", version.0, version.1),
+            ));
         }
-        Ok(version)
+        Ok(())
     }
 
     fn file(&mut self, tree: &mut Tree) -> Result<(), ParseError> {
@@ -118,7 +122,8 @@ impl<'a> Parser<'a> {
         let line = self.line();
         self.at += 1;
         self.eat_word(".noreturn");
-        let returns = if self.eat_mark('(') { self.list(')', Self::parameter)? } else { Vec::new() };
+        let returns =
+            if self.eat_mark('(') { self.list(')', Self::parameter)? } else { Vec::new() };
         self.eat_word(".noreturn");
         let name = self.name("a function name")?.to_owned();
         let params = if self.eat_mark('(') { self.list(')', Self::parameter)? } else { Vec::new() };
@@ -139,8 +144,16 @@ impl<'a> Parser<'a> {
                 Some(Kind::Word(".maxntid")) => function.max_block = Some(self.extent()?),
                 Some(Kind::Word(".reqnctapercluster")) => function.cluster = Some(self.extent()?),
                 Some(Kind::Word(
-                    ".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".maxclusterrank" | ".blocksareclusters"
-                    | ".explicitcluster" | ".noreturn" | ".abi_preserve" | ".abi_preserve_control" | ".unique",
+                    ".minnctapersm"
+                    | ".maxnctapersm"
+                    | ".maxnreg"
+                    | ".maxclusterrank"
+                    | ".blocksareclusters"
+                    | ".explicitcluster"
+                    | ".noreturn"
+                    | ".abi_preserve"
+                    | ".abi_preserve_control"
+                    | ".unique",
                 )) => {
                     self.at += 1;
                     while matches!(self.peek(), Some(Kind::Int(_) | Kind::Mark(','))) {
@@ -178,7 +191,10 @@ impl<'a> Parser<'a> {
             return Err(self.error("`.param`"));
         }
         let (align, ty, _) = self.type_and_align()?;
-        while matches!(self.peek(), Some(Kind::Word(".ptr" | ".global" | ".shared" | ".const" | ".local"))) {
+        while matches!(
+            self.peek(),
+            Some(Kind::Word(".ptr" | ".global" | ".shared" | ".const" | ".local"))
+        ) {
             self.at += 1;
         }
         if self.eat_word(".align") {
@@ -205,7 +221,10 @@ impl<'a> Parser<'a> {
                 ".align" => {
                     let value = self.int_u32("an alignment")?;
                     if !value.is_power_of_two() {
-                        return Err(ParseError::new(line, format!("alignment {value} is not a power of two")));
+                        return Err(ParseError::new(
+                            line,
+                            format!("alignment {value} is not a power of two"),
+                        ));
                     }
                     align = Some(value);
                 }
@@ -221,21 +240,29 @@ impl<'a> Parser<'a> {
                 }
                 word => match word.strip_prefix('.').and_then(Type::from_word) {
                     Some(ty) => return Ok((align, ty, vector)),
-                    None => return Err(ParseError::new(line, format!("`{word}` is not a type of PTX"))),
+                    None => {
+                        return Err(ParseError::new(line, format!("`{word}` is not a type of PTX")));
+                    }
                 },
             }
         }
     }
 
     /// `.global .align 4 .b32 x[4] = {1, 2}, y;`, the space word being the next token.
-    pub(super) fn variables(&mut self, is_extern: bool, out: &mut Vec<Variable>) -> Result<(), ParseError> {
+    pub(super) fn variables(
+        &mut self,
+        is_extern: bool,
+        out: &mut Vec<Variable>,
+    ) -> Result<(), ParseError> {
         let space = match self.word("a state space")? {
             ".global" => Space::Global,
             ".const" => Space::Const,
             ".shared" => Space::Shared,
             ".local" => Space::Local,
             ".param" => Space::Param,
-            other => return Err(ParseError::new(self.line(), format!("`{other}` is not a state space"))),
+            other => {
+                return Err(ParseError::new(self.line(), format!("`{other}` is not a state space")));
+            }
         };
         let (align, ty, vector) = self.type_and_align()?;
         loop {
@@ -245,7 +272,10 @@ impl<'a> Parser<'a> {
                 let mut offset = 0;
                 self.initial(&mut variable, &mut offset, ty)?;
                 if offset > variable.bytes {
-                    let message = format!("`{name}` has {} bytes and {offset} of initial values", variable.bytes);
+                    let message = format!(
+                        "`{name}` has {} bytes and {offset} of initial values",
+                        variable.bytes
+                    );
                     return Err(ParseError::new(variable.line, message));
                 }
             }
@@ -273,12 +303,27 @@ impl<'a> Parser<'a> {
             self.mark(']')?;
             bytes = bytes.and_then(|b| b.checked_mul(count));
         }
-        let bytes = bytes.filter(|&b| b < 1 << 40).ok_or_else(|| ParseError::new(line, format!("`{name}` is too large")))?;
+        let bytes = bytes
+            .filter(|&b| b < 1 << 40)
+            .ok_or_else(|| ParseError::new(line, format!("`{name}` is too large")))?;
         let align = align.unwrap_or(unit as u32);
-        Ok(Variable { space, name: name.to_owned(), align, ty, bytes, is_extern, init: Vec::new(), line })
+        Ok(Variable {
+            space,
+            name: name.to_owned(),
+            align,
+            bytes,
+            is_extern,
+            init: Vec::new(),
+            line,
+        })
     }
 
-    fn initial(&mut self, variable: &mut Variable, offset: &mut u64, ty: Type) -> Result<(), ParseError> {
+    fn initial(
+        &mut self,
+        variable: &mut Variable,
+        offset: &mut u64,
+        ty: Type,
+    ) -> Result<(), ParseError> {
         if self.eat_mark('{') {
             self.enter()?;
             if !self.eat_mark('}') {
@@ -298,7 +343,8 @@ impl<'a> Parser<'a> {
             Some(Kind::Word("generic")) => {
                 self.at += 1;
                 self.mark('(')?;
-                let InitialValue::Address { symbol, offset, .. } = self.initial_address(true)? else {
+                let InitialValue::Address { symbol, offset, .. } = self.initial_address(true)?
+                else {
                     return Err(self.error("a symbol"));
                 };
                 self.mark(')')?;

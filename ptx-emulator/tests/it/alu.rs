@@ -4,7 +4,9 @@ use crate::harness::{Device, block, entry};
 
 /// Runs `body`, which leaves a 64-bit result in %rd1, in one thread.
 fn eval(body: &str) -> u64 {
-    let text = entry(&format!("{body}\nld.param.u64 %rd0, [k_param_0];\nst.global.u64 [%rd0], %rd1;\nret;"));
+    let text = entry(&format!(
+        "{body}\nld.param.u64 %rd0, [k_param_0];\nst.global.u64 [%rd0], %rd1;\nret;"
+    ));
     let device = Device::new(&text);
     let out = device.alloc(8);
     device.run(block(1), &[out]).unwrap_or_else(|e| panic!("{e}\n{body}"));
@@ -52,7 +54,10 @@ fn integer_arithmetic() {
     assert_eq!(eval("mul.wide.u32 %rd1, 0xfffffffd, 5;"), 0xffff_fffd * 5);
     assert_eq!(eval("mad.wide.s32 %rd1, -3, 5, 1;"), (-14i64) as u64);
     assert_eq!(eval("mul.hi.s64 %rd1, -1, 1;"), u64::MAX);
-    assert_eq!(eval("mov.b16 %rs1, 0xffff; mul.wide.s16 %r1, %rs1, 3; cvt.s64.s32 %rd1, %r1;"), (-3i64) as u64);
+    assert_eq!(
+        eval("mov.b16 %rs1, 0xffff; mul.wide.s16 %r1, %rs1, 3; cvt.s64.s32 %rd1, %r1;"),
+        (-3i64) as u64
+    );
 }
 
 #[test]
@@ -157,7 +162,10 @@ fn halves() {
     assert_eq!(eval32("fma.rn.f16x2 %r1, 0x3e004000, 0x40004000, 0x3c003c00;"), 0x4400_4500);
     assert_eq!(eval32("fma.rn.relu.bf16x2 %r1, 0x3fc0c000, 0x3f803f80, 0;"), 0x3fc0_0000);
     assert_eq!(eval32("max.bf16x2 %r1, 0x3fc0c000, 0x3f803f80;"), 0x3fc0_3f80);
-    assert_eq!(eval("mov.b16 %rs1, 0x3e00; mul.f16 %rs2, %rs1, %rs1; cvt.u64.u16 %rd1, %rs2;"), 0x4080);
+    assert_eq!(
+        eval("mov.b16 %rs1, 0x3e00; mul.f16 %rs2, %rs1, %rs1; cvt.u64.u16 %rd1, %rs2;"),
+        0x4080
+    );
     assert_eq!(eval32("neg.f16x2 %r1, 0x3e004000;"), 0xbe00_c000);
 }
 
@@ -176,18 +184,33 @@ fn conversions() {
         ("mov.s32 %r2, 300; cvt.sat.s8.s32 %r1, %r2; cvt.u64.u32 %rd1, %r1;", 127),
         ("mov.s32 %r2, -3; cvt.sat.u16.s32 %rs1, %r2; cvt.u64.u16 %rd1, %rs1;", 0),
         ("cvt.rn.f32.s32 %f1, -3; mov.b32 %r1, %f1; cvt.u64.u32 %rd1, %r1;", 0xc040_0000),
-        ("cvt.rn.f32.u64 %f1, 0xffffffffffffffff; mov.b32 %r1, %f1; cvt.u64.u32 %rd1, %r1;", 0x5f80_0000),
-        ("cvt.rz.f32.u64 %f1, 0xffffffffffffffff; mov.b32 %r1, %f1; cvt.u64.u32 %rd1, %r1;", 0x5f7f_ffff),
+        (
+            "cvt.rn.f32.u64 %f1, 0xffffffffffffffff; mov.b32 %r1, %f1; cvt.u64.u32 %rd1, %r1;",
+            0x5f80_0000,
+        ),
+        (
+            "cvt.rz.f32.u64 %f1, 0xffffffffffffffff; mov.b32 %r1, %f1; cvt.u64.u32 %rd1, %r1;",
+            0x5f7f_ffff,
+        ),
         ("cvt.f64.f32 %fd1, 0f3FC00000; mov.b64 %rd1, %fd1;", 0x3ff8_0000_0000_0000),
-        ("mov.f64 %fd2, 0d3FF8000000000000; cvt.rn.f32.f64 %f1, %fd2; mov.b32 %r1, %f1; cvt.u64.u32 %rd1, %r1;", 0x3fc0_0000),
+        (
+            "mov.f64 %fd2, 0d3FF8000000000000; cvt.rn.f32.f64 %f1, %fd2; mov.b32 %r1, %f1; cvt.u64.u32 %rd1, %r1;",
+            0x3fc0_0000,
+        ),
         ("cvt.rn.f16.f32 %rs1, 0f477FF000; cvt.u64.u16 %rd1, %rs1;", 0x7c00),
         ("cvt.rz.f16.f32 %rs1, 0f477FF000; cvt.u64.u16 %rd1, %rs1;", 0x7bff),
         ("cvt.rn.bf16.f32 %rs1, 0f3F808000; cvt.u64.u16 %rd1, %rs1;", 0x3f80),
         ("cvt.rn.bf16.f32 %rs1, 0f3F818000; cvt.u64.u16 %rd1, %rs1;", 0x3f82),
         ("cvt.rn.bf16x2.f32 %r1, 0f40000000, 0f3F800000; cvt.u64.u32 %rd1, %r1;", 0x4000_3f80),
         ("cvt.rn.relu.f16x2.f32 %r1, 0fC0000000, 0f3F800000; cvt.u64.u32 %rd1, %r1;", 0x3c00),
-        ("cvt.rn.satfinite.e4m3x2.f32 %rs1, 0f44800000, 0f3F800000; cvt.u64.u16 %rd1, %rs1;", 0x7e38),
-        ("mov.b16 %rs1, 0x7e38; cvt.rn.f16x2.e4m3x2 %r1, %rs1; cvt.u64.u32 %rd1, %r1;", 0x5f00_3c00),
+        (
+            "cvt.rn.satfinite.e4m3x2.f32 %rs1, 0f44800000, 0f3F800000; cvt.u64.u16 %rd1, %rs1;",
+            0x7e38,
+        ),
+        (
+            "mov.b16 %rs1, 0x7e38; cvt.rn.f16x2.e4m3x2 %r1, %rs1; cvt.u64.u32 %rd1, %r1;",
+            0x5f00_3c00,
+        ),
         ("cvt.rna.tf32.f32 %r1, 0f3F801000; cvt.u64.u32 %rd1, %r1;", 0x3f80_2000),
         ("cvt.rni.f32.f32 %f1, 0f40200000; mov.b32 %r1, %f1; cvt.u64.u32 %rd1, %r1;", 0x4000_0000),
     ];
@@ -222,6 +245,9 @@ fn comparisons_and_selections() {
     assert_eq!(eval32("set.eq.u32.f32 %r1, 0f3F800000, 0f3F800000;"), u32::MAX);
     assert_eq!(eval32("set.lt.f32.s32 %f1, 1, 2; mov.b32 %r1, %f1;"), 1f32.to_bits());
     assert_eq!(eval32("slct.u32.s32 %r1, 4, 5, -1;"), 5);
-    assert_eq!(eval32("mov.b32 %r2, 0x12345678; mov.b32 {%rs1, %rs2}, %r2; mov.b32 %r1, {%rs2, %rs1};"), 0x5678_1234);
+    assert_eq!(
+        eval32("mov.b32 %r2, 0x12345678; mov.b32 {%rs1, %rs2}, %r2; mov.b32 %r1, {%rs2, %rs1};"),
+        0x5678_1234
+    );
     assert_eq!(eval("mov.b64 %rd1, {3, 4};"), 4 << 32 | 3);
 }

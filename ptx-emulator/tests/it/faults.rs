@@ -13,24 +13,48 @@ fn seeded(body: &str, threads: u32) -> FaultKind {
 
 #[test]
 fn accesses_outside() {
-    assert!(matches!(seeded("st.global.u32 [%rd2], 1;", 65), FaultKind::OutOfBounds { space: "global", .. }));
+    assert!(matches!(
+        seeded("st.global.u32 [%rd2], 1;", 65),
+        FaultKind::OutOfBounds { space: "global", .. }
+    ));
     assert!(matches!(seeded("ld.global.u32 %r3, [%rd1+-4];", 1), FaultKind::OutOfBounds { .. }));
     assert!(matches!(seeded("ld.u32 %r3, [0];", 1), FaultKind::OutOfBounds { .. }));
-    assert!(matches!(seeded("st.shared.u32 [%r2+1020], 1;", 64), FaultKind::OutOfBounds { space: "shared", .. }));
-    assert!(matches!(seeded("st.shared.u32 [0], 1;", 1), FaultKind::OutOfBounds { space: "shared", .. }));
-    assert!(matches!(seeded("{ .local .b8 x[8]; st.local.u64 [x+8], 1; }", 1), FaultKind::OutOfBounds { space: "local", .. }));
-    assert!(matches!(seeded("ld.param.u64 %rd3, [k_param_3+8];", 1), FaultKind::OutOfBounds { space: "parameter", .. }));
+    assert!(matches!(
+        seeded("st.shared.u32 [%r2+1020], 1;", 64),
+        FaultKind::OutOfBounds { space: "shared", .. }
+    ));
+    assert!(matches!(
+        seeded("st.shared.u32 [0], 1;", 1),
+        FaultKind::OutOfBounds { space: "shared", .. }
+    ));
+    assert!(matches!(
+        seeded("{ .local .b8 x[8]; st.local.u64 [x+8], 1; }", 1),
+        FaultKind::OutOfBounds { space: "local", .. }
+    ));
+    assert!(matches!(
+        seeded("ld.param.u64 %rd3, [k_param_3+8];", 1),
+        FaultKind::OutOfBounds { space: "parameter", .. }
+    ));
 }
 
 #[test]
 fn misaligned_accesses() {
-    assert!(matches!(seeded("ld.global.u32 %r3, [%rd1+2];", 1), FaultKind::Misaligned { bytes: 4, .. }));
-    assert!(matches!(seeded("st.shared.v4.u32 [%r2], {1, 2, 3, 4};", 2), FaultKind::Misaligned { bytes: 16, .. }));
+    assert!(matches!(
+        seeded("ld.global.u32 %r3, [%rd1+2];", 1),
+        FaultKind::Misaligned { bytes: 4, .. }
+    ));
+    assert!(matches!(
+        seeded("st.shared.v4.u32 [%r2], {1, 2, 3, 4};", 2),
+        FaultKind::Misaligned { bytes: 16, .. }
+    ));
 }
 
 #[test]
 fn memory_nobody_wrote() {
-    assert!(matches!(seeded("ld.shared.u32 %r3, [%r2];", 1), FaultKind::Uninitialised { space: "shared", .. }));
+    assert!(matches!(
+        seeded("ld.shared.u32 %r3, [%r2];", 1),
+        FaultKind::Uninitialised { space: "shared", .. }
+    ));
     let device = Device::new(&entry(&format!("{START} ld.global.u32 %r3, [%rd1]; ret;")));
     let at = device.alloc(16);
     let report = device.run(block(1), &[at]).unwrap_err();
@@ -52,20 +76,31 @@ fn read_only_memory() {
 #[test]
 fn a_removed_barrier_is_a_race() {
     let exchange = |barrier: &str| {
-        format!("st.shared.u32 [%r2], %r0; {barrier} xor.b32 %r3, %r2, 128; ld.shared.u32 %r4, [%r3]; st.global.u32 [%rd2], %r4;")
+        format!(
+            "st.shared.u32 [%r2], %r0; {barrier} xor.b32 %r3, %r2, 128; ld.shared.u32 %r4, [%r3]; st.global.u32 [%rd2], %r4;"
+        )
     };
-    assert!(matches!(seeded(&exchange(""), 64), FaultKind::Race { space: "shared", .. } | FaultKind::Uninitialised { .. }));
+    assert!(matches!(
+        seeded(&exchange(""), 64),
+        FaultKind::Race { space: "shared", .. } | FaultKind::Uninitialised { .. }
+    ));
     // A barrier of the warp alone does not order two warps.
-    assert!(matches!(seeded(&exchange("bar.warp.sync -1;"), 64), FaultKind::Race { .. } | FaultKind::Uninitialised { .. }));
+    assert!(matches!(
+        seeded(&exchange("bar.warp.sync -1;"), 64),
+        FaultKind::Race { .. } | FaultKind::Uninitialised { .. }
+    ));
     let device = Device::new(&entry(&format!("{START}{} ret;", exchange("bar.sync 0;"))));
     let out = device.alloc(256);
-    device.run(Launch { dynamic_shared: 1024, ..block(64) }, &[out]).unwrap_or_else(|e| panic!("{e}"));
+    device
+        .run(Launch { dynamic_shared: 1024, ..block(64) }, &[out])
+        .unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
 fn a_buffer_reused_too_early_is_a_race() {
     // Read by all, then overwritten without a barrier between.
-    let body = "st.shared.u32 [%r2], %r0; bar.sync 0; ld.shared.u32 %r4, [%r1]; setp.eq.u32 %p1, %r0, 0;
+    let body =
+        "st.shared.u32 [%r2], %r0; bar.sync 0; ld.shared.u32 %r4, [%r1]; setp.eq.u32 %p1, %r0, 0;
         @%p1 st.shared.u32 [%r1], 5;";
     let FaultKind::Race { access, other_access, .. } = seeded(body, 64) else { panic!("no race") };
     assert!([access, other_access].contains(&"read"));
@@ -74,12 +109,16 @@ fn a_buffer_reused_too_early_is_a_race() {
 #[test]
 fn lanes_of_a_warp_race_without_a_warp_barrier() {
     let exchange = |barrier: &str| {
-        format!("st.shared.u32 [%r2], %r0; {barrier} xor.b32 %r3, %r2, 4; ld.shared.u32 %r4, [%r3];")
+        format!(
+            "st.shared.u32 [%r2], %r0; {barrier} xor.b32 %r3, %r2, 4; ld.shared.u32 %r4, [%r3];"
+        )
     };
     assert!(matches!(seeded(&exchange(""), 32), FaultKind::Race { .. }));
     let device = Device::new(&entry(&format!("{START}{} ret;", exchange("bar.warp.sync -1;"))));
     let out = device.alloc(256);
-    device.run(Launch { dynamic_shared: 1024, ..block(32) }, &[out]).unwrap_or_else(|e| panic!("{e}"));
+    device
+        .run(Launch { dynamic_shared: 1024, ..block(32) }, &[out])
+        .unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
@@ -93,7 +132,10 @@ fn blocks_race_without_a_fence() {
         )
     };
     let two = Launch { dynamic_shared: 1024, ..Launch::new([2, 1, 1], [1, 1, 1]) };
-    assert!(matches!(fault(&format!("{START}{} ret;", publish("")), two, 64), FaultKind::Race { space: "global", .. }));
+    assert!(matches!(
+        fault(&format!("{START}{} ret;", publish("")), two, 64),
+        FaultKind::Race { space: "global", .. }
+    ));
     let device = Device::new(&entry(&format!("{START}{} ret;", publish("fence.acq_rel.gpu;"))));
     let at = device.upload(&[0u32; 4]);
     device.run(two, &[at]).unwrap_or_else(|e| panic!("{e}"));
@@ -109,10 +151,17 @@ fn blocks_that_write_one_place_race() {
 
 #[test]
 fn divergence_at_collective_instructions() {
-    let split = |inst: &str| format!("setp.lt.u32 %p1, %r0, 7; @%p1 bra L; {inst} bra E; L: {inst} E:");
+    let split =
+        |inst: &str| format!("setp.lt.u32 %p1, %r0, 7; @%p1 bra L; {inst} bra E; L: {inst} E:");
     assert!(matches!(seeded(&split("bar.sync 0;"), 32), FaultKind::Divergence { .. }));
-    assert!(matches!(seeded(&split("shfl.sync.idx.b32 %r3, %r0, 0, 31, -1;"), 32), FaultKind::Divergence { .. }));
-    assert!(matches!(seeded("@%p1 bar.warp.sync -1; setp.lt.u32 %p1, %r0, 7; @%p1 bar.warp.sync -1;", 32), FaultKind::Divergence { .. }));
+    assert!(matches!(
+        seeded(&split("shfl.sync.idx.b32 %r3, %r0, 0, 31, -1;"), 32),
+        FaultKind::Divergence { .. }
+    ));
+    assert!(matches!(
+        seeded("@%p1 bar.warp.sync -1; setp.lt.u32 %p1, %r0, 7; @%p1 bar.warp.sync -1;", 32),
+        FaultKind::Divergence { .. }
+    ));
     assert!(matches!(seeded("vote.sync.any.pred %p1, %p2, 1;", 32), FaultKind::Illegal(_)));
 }
 
@@ -120,7 +169,8 @@ fn divergence_at_collective_instructions() {
 fn barriers_misused() {
     assert!(matches!(seeded("bar.sync 16;", 32), FaultKind::Barrier(_)));
     assert!(matches!(seeded("bar.sync 1, 33;", 64), FaultKind::Barrier(_)));
-    let counts = "setp.lt.u32 %p1, %r0, 32; @%p1 bra L; bar.sync 1, 96; bra E; L: bar.sync 1, 64; E:";
+    let counts =
+        "setp.lt.u32 %p1, %r0, 32; @%p1 bra L; bar.sync 1, 96; bra E; L: bar.sync 1, 64; E:";
     assert!(matches!(seeded(counts, 64), FaultKind::Barrier(_)));
 }
 
@@ -142,7 +192,9 @@ fn endless_loops_end() {
 
 #[test]
 fn traps_name_thread_and_lines() {
-    let text = entry(".loc 1 77 5\nmov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 33;\n@%p1 trap;\nret;").replace(".visible", ".file 1 \"kernel.rs\"\n.visible");
+    let text =
+        entry(".loc 1 77 5\nmov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 33;\n@%p1 trap;\nret;")
+            .replace(".visible", ".file 1 \"kernel.rs\"\n.visible");
     let report = Device::new(&text).run(block(64), &[]).unwrap_err();
     assert_eq!(report.kind, FaultKind::Trap);
     assert_eq!(report.thread.unwrap().thread, [33, 0, 0]);
@@ -164,13 +216,17 @@ fn a_dependent_launch_must_wait_first() {
 #[test]
 fn copies_read_before_their_wait_are_seen() {
     let copy = |wait: &str| {
-        format!("cp.async.ca.shared.global [%r2], [%rd2], 4; cp.async.commit_group; {wait} ld.shared.u32 %r4, [%r2]; st.global.u32 [%rd2], %r4;")
+        format!(
+            "cp.async.ca.shared.global [%r2], [%rd2], 4; cp.async.commit_group; {wait} ld.shared.u32 %r4, [%r2]; st.global.u32 [%rd2], %r4;"
+        )
     };
     assert!(matches!(seeded(&copy(""), 32), FaultKind::Uninitialised { space: "shared", .. }));
     assert!(matches!(seeded(&copy("cp.async.wait_group 1;"), 32), FaultKind::Uninitialised { .. }));
     let device = Device::new(&entry(&format!("{START}{} ret;", copy("cp.async.wait_group 0;"))));
     let at = device.upload(&[3u32; 32]);
-    device.run(Launch { dynamic_shared: 1024, ..block(32) }, &[at]).unwrap_or_else(|e| panic!("{e}"));
+    device
+        .run(Launch { dynamic_shared: 1024, ..block(32) }, &[at])
+        .unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]

@@ -89,16 +89,23 @@ fn functions_return_through_the_call_abi() {
 fn shuffles_and_exchanges() {
     let out = run("shfl.sync.bfly.b32 %r1, %r0, 1, 31, -1; st.global.u32 [%rd2], %r1; ret;", 32);
     assert_eq!(out, (0..32).map(|t| t ^ 1).collect::<Vec<_>>());
-    let out = run("shfl.sync.down.b32 %r1|%p1, %r0, 4, 0x1807, -1; selp.u32 %r1, %r1, 99, %p1; st.global.u32 [%rd2], %r1; ret;", 32);
+    let out = run(
+        "shfl.sync.down.b32 %r1|%p1, %r0, 4, 0x1807, -1; selp.u32 %r1, %r1, 99, %p1; st.global.u32 [%rd2], %r1; ret;",
+        32,
+    );
     let expected: Vec<u32> = (0..32).map(|t| if t % 8 + 4 < 8 { t + 4 } else { 99 }).collect();
     assert_eq!(out, expected, "segments of eight");
     let out = run("shfl.sync.up.b32 %r1, %r0, 1, 0, -1; st.global.u32 [%rd2], %r1; ret;", 32);
     assert_eq!(out, (0..32u32).map(|t| t.saturating_sub(1)).collect::<Vec<_>>());
     let out = run("redux.sync.add.s32 %r1, %r0, -1; st.global.u32 [%rd2], %r1; ret;", 32);
     assert_eq!(out[7], 496);
-    let out = run("and.b32 %r1, %r0, 3; match.any.sync.b32 %r2, %r1, -1; st.global.u32 [%rd2], %r2; ret;", 32);
+    let out = run(
+        "and.b32 %r1, %r0, 3; match.any.sync.b32 %r2, %r1, -1; st.global.u32 [%rd2], %r2; ret;",
+        32,
+    );
     assert_eq!(out[1], 0x2222_2222);
-    let out = run("elect.sync %r1|%p1, -1; selp.u32 %r1, 1, 0, %p1; st.global.u32 [%rd2], %r1; ret;", 32);
+    let out =
+        run("elect.sync %r1|%p1, -1; selp.u32 %r1, 1, 0, %p1; st.global.u32 [%rd2], %r1; ret;", 32);
     assert_eq!(out.iter().sum::<u32>(), out[0]);
 }
 
@@ -110,8 +117,13 @@ fn barriers_order_shared_memory() {
         st.global.u32 [%rd2], %r4; ret;";
     let device = Device::new(&entry(&format!("{START}{body}")));
     let out = device.alloc(512);
-    let stats = device.run(Launch { dynamic_shared: 512, ..block(128) }, &[out]).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(device.download::<u32>(out, 128), (0..128).map(|t| 40_000 + (t ^ 96)).collect::<Vec<_>>());
+    let stats = device
+        .run(Launch { dynamic_shared: 512, ..block(128) }, &[out])
+        .unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(
+        device.download::<u32>(out, 128),
+        (0..128).map(|t| 40_000 + (t ^ 96)).collect::<Vec<_>>()
+    );
     assert_eq!(stats.blocks, 1);
 }
 
@@ -122,7 +134,8 @@ fn atomics_count_across_blocks() {
          atom.global.cas.b32 %r2, [%rd1+8], 0, 7; red.global.add.f32 [%rd1+12], 0f3F800000; ret;",
     ));
     let out = device.upload(&[0u32, 0, 0, 0]);
-    let stats = device.run(Launch::new([7, 1, 1], [100, 1, 1]), &[out]).unwrap_or_else(|e| panic!("{e}"));
+    let stats =
+        device.run(Launch::new([7, 1, 1], [100, 1, 1]), &[out]).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(device.download::<u32>(out, 4), [700, 699, 7, 700f32.to_bits()]);
     assert_eq!(stats.blocks, 7);
 }

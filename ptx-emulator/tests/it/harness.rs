@@ -50,7 +50,12 @@ impl Device {
         self.run_with(launch, params, &Options::default())
     }
 
-    pub(crate) fn run_with(&self, launch: Launch, params: &[u64], options: &Options) -> Result<Stats, Box<Report>> {
+    pub(crate) fn run_with(
+        &self,
+        launch: Launch,
+        params: &[u64],
+        options: &Options,
+    ) -> Result<Stats, Box<Report>> {
         let mut bytes = [0; 32];
         for (i, p) in params.iter().enumerate() {
             bytes[i * 8..i * 8 + 8].copy_from_slice(&p.to_le_bytes());

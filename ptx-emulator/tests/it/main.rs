@@ -3,4 +3,5 @@
 mod alu;
 mod faults;
 mod flow;
+mod gemm;
 mod harness;
