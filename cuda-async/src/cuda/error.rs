@@ -17,12 +17,12 @@ pub(super) fn translate(device: DeviceId, error: DriverError) -> DeviceError {
         DriverError::NoSuchDevice { count, .. } => ErrorKind::NoSuchDevice { device, count }.into(),
         DriverError::NoLibrary { .. } | DriverError::NoDevice => ErrorKind::CudaUnavailable {
             reason: error.to_string(),
-            advice: "set CUTILE_DEVICE=host to run on the CPU",
+            advice: "install the NVIDIA driver, or set CUTILE_DEVICE=host to run on the CPU",
         }
         .into(),
         DriverError::TooOld { .. } => ErrorKind::CudaUnavailable {
             reason: error.to_string(),
-            advice: "a driver from 2021 or later has it",
+            advice: "update the NVIDIA driver, or set CUTILE_DEVICE=host to run on the CPU",
         }
         .into(),
         DriverError::Call(call) => failed_call(device, &call),

@@ -12,7 +12,7 @@ use super::sys::{self, CUresult};
 pub enum DriverError {
     /// The driver's library is not installed (or can't be loaded).
     #[error(
-        "no CUDA driver library: {reason} (tried {}). Install the NVIDIA driver, or run on the host device (CUTILE_DEVICE=host)",
+        "no CUDA driver library: {reason} (tried {})",
         tried.join(", ")
     )]
     NoLibrary {
@@ -22,16 +22,14 @@ pub enum DriverError {
         reason: String,
     },
     /// The library is older than every driver that we support.
-    #[error(
-        "the CUDA driver library has no `{symbol}`: it is older than CUDA 11.2. Update the NVIDIA driver"
-    )]
+    #[error("the CUDA driver library has no `{symbol}`: it is older than CUDA 11.2")]
     TooOld {
         /// The first function that is missing.
         symbol: &'static str,
     },
     /// The driver is there, a CUDA device is not.
     #[error(
-        "the CUDA driver finds no device (CUDA_ERROR_NO_DEVICE). Check that a GPU is present and visible (CUDA_VISIBLE_DEVICES)"
+        "the CUDA driver finds no device (CUDA_ERROR_NO_DEVICE): is a GPU there, and visible (CUDA_VISIBLE_DEVICES)?"
     )]
     NoDevice,
     /// An ordinal past the last device.

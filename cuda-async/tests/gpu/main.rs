@@ -9,6 +9,9 @@ mod kernels;
 mod memory;
 mod ordering;
 
+use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use cuda_async::backend::{Launch, RawFunction};
 use cuda_async::cuda::CudaBackend;
 use cuda_async::driver::{Context, Driver};
@@ -20,12 +23,27 @@ use kernels::Params;
 macro_rules! gpu {
     () => {
         match crate::device(0) {
-            Some(device) => device,
+            Some(device) => {
+                crate::take_turn();
+                device
+            }
             None => return,
         }
     };
 }
 pub(crate) use gpu;
+
+/// Lets tests take turns, whatever the harness does: some of them count what is allocated on the
+/// device. The turn ends with the test's thread.
+fn take_turn() {
+    static TURN: Mutex<()> = Mutex::new(());
+    thread_local! {
+        static HELD: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+    }
+    HELD.with_borrow_mut(|held| {
+        held.get_or_insert_with(|| TURN.lock().unwrap_or_else(PoisonError::into_inner));
+    });
+}
 
 /// CUDA device `index`, if it is there. A driver that is there and broken fails the test.
 fn device(index: usize) -> Option<Device> {
