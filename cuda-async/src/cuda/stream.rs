@@ -179,9 +179,11 @@ impl BackendStream for CudaStream {
             let what = "wait for a stream of another kind of device";
             return Err(ErrorKind::Unsupported { device: self.device, what }.into());
         };
-        let late =
-            other.ahead.load(Ordering::Relaxed) || other.written.load(Ordering::Relaxed) > number;
-        if late && self.explain(other.timeline.wait_in(&self.stream, number))? {
+        let written = other.written.load(Ordering::Relaxed);
+        let gone_on = written > number || other.ahead.load(Ordering::Relaxed);
+        // A wait for a write that is not enqueued could hang the stream.
+        let exact = written >= number && gone_on;
+        if exact && self.explain(other.timeline.wait_in(&self.stream, number))? {
             return Ok(());
         }
         self.explain(other.marker.record(&other.stream))?;
