@@ -120,9 +120,7 @@ fn reuse(job: &Job, earlier: &Bundle, toolchain: &Toolchain) -> Option<BuiltKern
         record.key == job.request.key
             && record.arch == job.request.arch
             && record.builder == builder
-            && record
-                .usage
-                .is_some_and(|usage| usage.spills + usage.stack == 0)
+            && record.usage.is_some_and(|usage| usage.spills + usage.stack == 0)
     };
     earlier.kernel(earlier.records().position(same)?).ok()
 }

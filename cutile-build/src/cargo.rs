@@ -97,8 +97,7 @@ impl Selection {
 
     fn manifest(&self) -> Vec<OsString> {
         let path = self.manifest_path.iter();
-        path.flat_map(|path| ["--manifest-path".into(), path.into()])
-            .collect()
+        path.flat_map(|path| ["--manifest-path".into(), path.into()]).collect()
     }
 }
 
@@ -136,23 +135,13 @@ impl Workspace {
         }
         let mut command = Command::new("cargo");
         command.args(["metadata", "--no-deps", "--format-version=1"]);
-        command
-            .args(selection.manifest())
-            .stdin(Stdio::null())
-            .stderr(Stdio::inherit());
-        let output = command
-            .output()
-            .map_err(BuildError::run("cargo metadata"))?;
+        command.args(selection.manifest()).stdin(Stdio::null()).stderr(Stdio::inherit());
+        let output = command.output().map_err(BuildError::run("cargo metadata"))?;
         if !output.status.success() {
-            return Err(BuildError::Cargo {
-                command: "cargo metadata".into(),
-            });
+            return Err(BuildError::Cargo { command: "cargo metadata".into() });
         }
-        let metadata: Metadata =
-            serde_json::from_slice(&output.stdout).map_err(|source| BuildError::CargoSaid {
-                command: "cargo metadata",
-                source,
-            })?;
+        let metadata: Metadata = serde_json::from_slice(&output.stdout)
+            .map_err(|source| BuildError::CargoSaid { command: "cargo metadata", source })?;
         let selected = |package: &Package| {
             selection.workspace
                 || selection.package.contains(&package.name)
@@ -219,10 +208,7 @@ pub enum ArtifactKind {
 /// Compiles the selection: what cargo made for the selected packages. Errors of the compiler go to the standard error stream, as
 /// cargo shows them.
 pub fn build(selection: &Selection, workspace: &Workspace) -> Result<Vec<Artifact>, BuildError> {
-    let defaults = Defaults {
-        flags: &["--bins", "--examples"],
-        library: workspace.library,
-    };
+    let defaults = Defaults { flags: &["--bins", "--examples"], library: workspace.library };
     run("build", &selection.arguments(defaults), workspace)
 }
 
@@ -231,20 +217,11 @@ pub fn build_tests(
     selection: &Selection,
     workspace: &Workspace,
 ) -> Result<Vec<Artifact>, BuildError> {
-    let selection = Selection {
-        release: true,
-        ..selection.clone()
-    };
+    let selection = Selection { release: true, ..selection.clone() };
     // `cargo test --examples` would make tests of the examples.
-    let examples = Defaults {
-        flags: &["--examples", "--bins"],
-        library: false,
-    };
+    let examples = Defaults { flags: &["--examples", "--bins"], library: false };
     let mut artifacts = run("build", &selection.arguments(examples), workspace)?;
-    let tests = Defaults {
-        flags: &["--bins", "--tests", "--benches"],
-        library: workspace.library,
-    };
+    let tests = Defaults { flags: &["--bins", "--tests", "--benches"], library: workspace.library };
     let mut arguments = selection.arguments(tests);
     arguments.push("--no-run".into());
     artifacts.extend(run("test", &arguments, workspace)?);
@@ -272,11 +249,7 @@ fn run(
         }
     }
     let status = child.wait().map_err(BuildError::run(&shown))?;
-    if status.success() {
-        Ok(artifacts)
-    } else {
-        Err(BuildError::Cargo { command: shown })
-    }
+    if status.success() { Ok(artifacts) } else { Err(BuildError::Cargo { command: shown }) }
 }
 
 /// The artifacts in one of cargo's messages, if it is of a selected package.
@@ -310,10 +283,8 @@ fn read_message(line: &str, selected: &BTreeSet<String>) -> Vec<Artifact> {
     };
     if let Some(program) = &message.executable {
         // Benchmarks are targets of a package, or a package `benches` of their own.
-        let benches = message
-            .manifest_path
-            .parent()
-            .is_some_and(|folder| folder.ends_with("benches"));
+        let benches =
+            message.manifest_path.parent().is_some_and(|folder| folder.ends_with("benches"));
         let kind = match () {
             () if is("bench") || (benches && is("bin") && !message.profile.test) => {
                 ArtifactKind::Bench
@@ -327,9 +298,7 @@ fn read_message(line: &str, selected: &BTreeSet<String>) -> Vec<Artifact> {
     // A library comes as .rlib, .so and the like; .rmeta has no code, .d and .lib are not code of ours.
     let code = |file: &&PathBuf| {
         let extension = file.extension().unwrap_or_default();
-        ["rlib", "so", "dylib", "dll", "a"]
-            .iter()
-            .any(|known| extension == *known)
+        ["rlib", "so", "dylib", "dll", "a"].iter().any(|known| extension == *known)
     };
     message
         .filenames
@@ -345,10 +314,7 @@ mod tests {
 
     #[test]
     fn options_reach_cargo() {
-        let defaults = Defaults {
-            flags: &["--bins"],
-            library: true,
-        };
+        let defaults = Defaults { flags: &["--bins"], library: true };
         let joined = |selection: Selection| selection.arguments(defaults).join(" ".as_ref());
         let named = Selection {
             package: vec!["a".into()],
@@ -357,20 +323,10 @@ mod tests {
             release: true,
             ..Selection::default()
         };
-        assert_eq!(
-            joined(named),
-            "--package a --example e --features f --release"
-        );
-        let whole = Selection {
-            manifest_path: Some("x/Cargo.toml".into()),
-            ..Default::default()
-        };
+        assert_eq!(joined(named), "--package a --example e --features f --release");
+        let whole = Selection { manifest_path: Some("x/Cargo.toml".into()), ..Default::default() };
         assert_eq!(joined(whole), "--bins --lib --manifest-path x/Cargo.toml");
-        let all = Selection {
-            all_targets: true,
-            workspace: true,
-            ..Default::default()
-        };
+        let all = Selection { all_targets: true, workspace: true, ..Default::default() };
         assert_eq!(joined(all), "--workspace --all-targets");
     }
 
@@ -386,16 +342,10 @@ mod tests {
         let selected = BTreeSet::from(["a".to_owned()]);
         let read = |message: &str| -> Vec<(ArtifactKind, String)> {
             let artifacts = read_message(message, &selected);
-            artifacts
-                .into_iter()
-                .map(|a| (a.kind, a.file.display().to_string()))
-                .collect()
+            artifacts.into_iter().map(|a| (a.kind, a.file.display().to_string())).collect()
         };
         let library = message("a", "lib", r#""t/libn.rlib","t/libn.rmeta""#, "null");
-        assert_eq!(
-            read(&library),
-            [(ArtifactKind::Library, "t/libn.rlib".into())]
-        );
+        assert_eq!(read(&library), [(ArtifactKind::Library, "t/libn.rlib".into())]);
         let example = message("a", "example", r#""t/n""#, r#""t/n""#);
         assert_eq!(read(&example), [(ArtifactKind::Example, "t/n".into())]);
         let test = example.replace(r#""test":false"#, r#""test":true"#);

@@ -26,17 +26,8 @@ pub struct Cost {
 
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cost {
-            registers,
-            shared,
-            spilled,
-            load,
-            store,
-        } = self;
-        write!(
-            f,
-            "{registers} registers, {shared} shared, {spilled} spilled, "
-        )?;
+        let Cost { registers, shared, spilled, load, store } = self;
+        write!(f, "{registers} registers, {shared} shared, {spilled} spilled, ")?;
         write!(f, "load {load}, store {store}")
     }
 }
@@ -71,36 +62,11 @@ impl Cost {
         let mut found = Vec::new();
         let allowed = f64::from(before.registers) * REGISTERS_ALLOWED;
         for (what, worse, was, is) in [
-            (
-                "registers",
-                f64::from(self.registers) > allowed,
-                before.registers,
-                self.registers,
-            ),
-            (
-                "bytes of shared memory",
-                self.shared > before.shared,
-                before.shared,
-                self.shared,
-            ),
-            (
-                "spilled bytes",
-                self.spilled > before.spilled,
-                before.spilled,
-                self.spilled,
-            ),
-            (
-                "bytes a global load",
-                self.load < before.load,
-                before.load,
-                self.load,
-            ),
-            (
-                "bytes a global store",
-                self.store < before.store,
-                before.store,
-                self.store,
-            ),
+            ("registers", f64::from(self.registers) > allowed, before.registers, self.registers),
+            ("bytes of shared memory", self.shared > before.shared, before.shared, self.shared),
+            ("spilled bytes", self.spilled > before.spilled, before.spilled, self.spilled),
+            ("bytes a global load", self.load < before.load, before.load, self.load),
+            ("bytes a global store", self.store < before.store, before.store, self.store),
         ] {
             if worse {
                 found.push(format!("{is} {what} instead of {was}"));
@@ -117,17 +83,14 @@ pub struct Costs(BTreeMap<String, Cost>);
 impl Costs {
     /// Of built kernels.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a KernelRecord>) -> Costs {
-        let lines = records
-            .into_iter()
-            .filter_map(|record| Some((name(record), Cost::of(record)?)));
+        let lines =
+            records.into_iter().filter_map(|record| Some((name(record), Cost::of(record)?)));
         Costs(lines.collect())
     }
 
     /// Reads a table; the error is the line that is not of its form.
     pub fn parse(text: &str) -> Result<Costs, String> {
-        let lines = text
-            .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let read = |line: &str| {
             let (name, cost) = line.rsplit_once(": ")?;
             Some((name.to_owned(), Cost::parse(cost)?))
@@ -140,10 +103,7 @@ impl Costs {
 
     /// One message for each kernel that is worse than in the table.
     pub fn regressions(&self, table: &Costs) -> Vec<String> {
-        let pairs = self
-            .0
-            .iter()
-            .filter_map(|(name, now)| Some((name, now, table.0.get(name)?)));
+        let pairs = self.0.iter().filter_map(|(name, now)| Some((name, now, table.0.get(name)?)));
         pairs
             .map(|(name, now, before)| (name, now.regressions(before)))
             .filter(|(_, found)| !found.is_empty())
@@ -154,18 +114,8 @@ impl Costs {
 
 /// A kernel as the table names it.
 fn name(record: &KernelRecord) -> String {
-    let separator = if record.specialisation.is_empty() {
-        ""
-    } else {
-        " "
-    };
-    let KernelRecord {
-        kernel,
-        specialisation,
-        facts,
-        arch,
-        ..
-    } = record;
+    let separator = if record.specialisation.is_empty() { "" } else { " " };
+    let KernelRecord { kernel, specialisation, facts, arch, .. } = record;
     format!("{kernel}{separator}{specialisation}  {facts}  {arch}")
 }
 
@@ -175,9 +125,7 @@ impl fmt::Display for Costs {
             f,
             "# What each kernel costs a thread or block; written by `build-kernels --write-costs`."
         )?;
-        self.0
-            .iter()
-            .try_for_each(|(name, cost)| writeln!(f, "{name}: {cost}"))
+        self.0.iter().try_for_each(|(name, cost)| writeln!(f, "{name}: {cost}"))
     }
 }
 
@@ -194,45 +142,25 @@ k::b  general  sm_80: 20 registers, 0 shared, 0 spilled, load 4, store 4
     #[test]
     fn the_table_round_trips() {
         assert_eq!(Costs::parse(TABLE).unwrap().to_string(), TABLE);
-        assert_eq!(
-            Costs::parse("k::a: 1 registers").unwrap_err(),
-            "k::a: 1 registers"
-        );
+        assert_eq!(Costs::parse("k::a: 1 registers").unwrap_err(), "k::a: 1 registers");
     }
 
     #[test]
     fn each_kind_of_regression_is_told() {
         let table = Costs::parse(TABLE).unwrap();
         let with = |from: &str, to: &str| {
-            Costs::parse(&TABLE.replace(from, to))
-                .unwrap()
-                .regressions(&table)
+            Costs::parse(&TABLE.replace(from, to)).unwrap().regressions(&table)
         };
         assert_eq!(with("k::b", "k::new"), Vec::<String>::new());
         assert_eq!(with("40 registers", "44 registers"), Vec::<String>::new());
         for (from, to, message) in [
             ("40 registers", "45 registers", "45 registers instead of 40"),
-            (
-                "1024 shared",
-                "2048 shared",
-                "2048 bytes of shared memory instead of 1024",
-            ),
-            (
-                "0 spilled, load 16",
-                "8 spilled, load 16",
-                "8 spilled bytes instead of 0",
-            ),
+            ("1024 shared", "2048 shared", "2048 bytes of shared memory instead of 1024"),
+            ("0 spilled, load 16", "8 spilled, load 16", "8 spilled bytes instead of 0"),
             ("load 16", "load 4", "4 bytes a global load instead of 16"),
-            (
-                "store 16",
-                "store 8",
-                "8 bytes a global store instead of 16",
-            ),
+            ("store 16", "store 8", "8 bytes a global store instead of 16"),
         ] {
-            assert_eq!(
-                with(from, to),
-                [format!("k::a S=[64, 64]  aligned  sm_90a: {message}")]
-            );
+            assert_eq!(with(from, to), [format!("k::a S=[64, 64]  aligned  sm_90a: {message}")]);
         }
     }
 }

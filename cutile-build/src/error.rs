@@ -106,21 +106,13 @@ impl BuildError {
         path: impl AsRef<Path>,
     ) -> impl FnOnce(io::Error) -> BuildError {
         let path = path.as_ref().to_owned();
-        move |source| BuildError::Io {
-            action,
-            path,
-            source,
-        }
+        move |source| BuildError::Io { action, path, source }
     }
 }
 
 /// For writing reports: the output is gone.
 impl From<io::Error> for BuildError {
     fn from(source: io::Error) -> BuildError {
-        BuildError::Io {
-            action: "write",
-            path: "the output".into(),
-            source,
-        }
+        BuildError::Io { action: "write", path: "the output".into(), source }
     }
 }

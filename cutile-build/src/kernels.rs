@@ -49,10 +49,7 @@ pub fn plan<'a>(units: &'a Units, recorded: &[Recorded], archs: &[Arch]) -> Plan
     let mut plan = Plan::default();
     let mut by_kernel: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for request in recorded {
-        by_kernel
-            .entry(&request.kernel)
-            .or_default()
-            .push(&request.specialisation);
+        by_kernel.entry(&request.kernel).or_default().push(&request.specialisation);
     }
     for unit in units.iter() {
         let recorded = by_kernel.remove(unit.name).unwrap_or_default();
@@ -62,9 +59,7 @@ pub fn plan<'a>(units: &'a Units, recorded: &[Recorded], archs: &[Arch]) -> Plan
         }
     }
     for kernel in by_kernel.keys() {
-        plan.notes.push(format!(
-            "recorded kernel `{kernel}` is not in the program: skipped"
-        ));
+        plan.notes.push(format!("recorded kernel `{kernel}` is not in the program: skipped"));
     }
     plan
 }
@@ -74,24 +69,18 @@ impl<'a> Plan<'a> {
         let function = &entry.module.functions[0];
         let kernel = entry.unit.name;
         let mut wanted: Vec<Specialisation> = Vec::new();
-        let declared = entry
-            .unit
-            .specialisations
-            .lines()
-            .filter(|line| !line.trim().is_empty());
+        let declared = entry.unit.specialisations.lines().filter(|line| !line.trim().is_empty());
         let declared = declared.map(|line| ("declared", line));
         for (origin, text) in declared.chain(recorded.iter().map(|text| ("recorded", *text))) {
             match Specialisation::parse(text, function) {
                 Ok(specialisation) if wanted.contains(&specialisation) => {}
                 Ok(specialisation) => wanted.push(specialisation),
                 Err(error) if origin == "declared" => {
-                    self.errors
-                        .push(format!("`{kernel}`, specialisation `{text}`: {error}"));
+                    self.errors.push(format!("`{kernel}`, specialisation `{text}`: {error}"));
                 }
                 // The kernel has changed since: its old requests are of no use.
                 Err(error) => {
-                    self.notes
-                        .push(format!("recorded `{kernel} {text}` is skipped: {error}"));
+                    self.notes.push(format!("recorded `{kernel} {text}` is skipped: {error}"));
                 }
             }
         }
@@ -138,13 +127,7 @@ mod tests {
         text: &'static str,
         specialisations: &'static str,
     ) -> UnitParts<'static> {
-        UnitParts {
-            name,
-            text,
-            specialisations,
-            externs: &[],
-            imports: &[],
-        }
+        UnitParts { name, text, specialisations, externs: &[], imports: &[] }
     }
 
     const SCALE: UnitParts<'_> = parts(
@@ -164,18 +147,14 @@ mod tests {
 
     fn jobs(plan: &Plan<'_>) -> Vec<String> {
         let jobs = plan.jobs.iter().map(|job| &job.request);
-        jobs.map(|r| format!("{} {} {} {}", r.kernel, r.specialisation, r.facts, r.arch))
-            .collect()
+        jobs.map(|r| format!("{} {} {} {}", r.kernel, r.specialisation, r.facts, r.arch)).collect()
     }
 
     #[test]
     fn each_specialisation_is_built_for_each_class_and_architecture() {
         let units = units();
         let plan = plan(&units, &[], &[Arch::new(8, 0), Arch::exact(9, 0)]);
-        assert_eq!(
-            (plan.entries.len(), plan.errors.len(), plan.notes.len()),
-            (2, 0, 0)
-        );
+        assert_eq!((plan.entries.len(), plan.errors.len(), plan.notes.len()), (2, 0, 0));
         let jobs = jobs(&plan);
         assert_eq!(jobs.len(), 3 * 2 * 2);
         assert_eq!(jobs[0], "app::plain  aligned sm_80");
@@ -203,18 +182,12 @@ mod tests {
 
     #[test]
     fn a_wrong_declaration_is_an_error_and_nothing_to_build_is_told() {
-        const WRONG: UnitParts<'_> = UnitParts {
-            specialisations: "S=7",
-            ..SCALE
-        };
+        const WRONG: UnitParts<'_> = UnitParts { specialisations: "S=7", ..SCALE };
         static BYTES: [u8; WRONG.size()] = WRONG.bytes();
         let mut units = Units::default();
         units.add_section(&BYTES).unwrap();
         let plan = plan(&units, &[], &[Arch::new(8, 0)]);
-        assert_eq!(
-            (plan.jobs.len(), plan.errors.len(), plan.notes.len()),
-            (0, 1, 1)
-        );
+        assert_eq!((plan.jobs.len(), plan.errors.len(), plan.notes.len()), (0, 1, 1));
         assert!(plan.errors[0].contains("app::scale") && plan.errors[0].contains("S=7"));
         assert!(plan.notes[0].contains("nothing to build"));
     }

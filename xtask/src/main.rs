@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "The workspace's own commands.")]
 enum Xtask {
     #[command(flatten)]
     Shared(cutile_build::Command),
@@ -28,7 +28,7 @@ enum Xtask {
 
 fn main() -> ExitCode {
     match Xtask::parse() {
-        Xtask::Shared(command) => command.run("cargo xtask"),
+        Xtask::Shared(command) => command.in_whole_workspace().run("cargo xtask"),
         Xtask::Test(args) => test::run(&args),
         Xtask::Bless(args) => bless::run(&args),
         Xtask::Bench(args) => bench::run(&args),

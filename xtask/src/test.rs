@@ -37,6 +37,7 @@ const STEPS: &[Step] = &[
     Step { name: "tests", by_package: true, run: tests },
     Step { name: "doc-tests", by_package: true, run: doc_tests },
     Step { name: "loom", by_package: false, run: loom },
+    Step { name: "kernels", by_package: false, run: kernels },
     Step { name: "docs", by_package: true, run: docs },
     Step { name: "outside", by_package: false, run: outside },
 ];
@@ -126,12 +127,14 @@ fn tools(_: &Scope) -> Outcome {
 }
 
 fn format(scope: &Scope) -> Outcome {
-    step::run("format", Counts::Itself, vec![scope.cargo(&["fmt"], "--all", &["--check"])])
+    // Names of files are enough: `cargo fmt` mends them.
+    let check = scope.cargo(&["fmt"], "--all", &["--check", "--", "--files-with-diff"]);
+    step::run("format", Counts::Itself, vec![check])
 }
 
 fn clippy(scope: &Scope) -> Outcome {
     let lint = scope.cargo(
-        &["clippy", "--quiet", "--keep-going", "--all-targets"],
+        &["clippy", "--quiet", "--keep-going", "--all-targets", "--message-format=short"],
         "--workspace",
         &["--", "-D", "warnings"],
     );
@@ -162,13 +165,20 @@ fn doc_tests(scope: &Scope) -> Outcome {
 
 /// The completion core under every interleaving. Its own target folder: the flag changes every crate.
 fn loom(_: &Scope) -> Outcome {
-    let mut command = cargo(&["test", "--package", "cuda-async", "--lib", "loom"]);
-    command
-        .env("RUSTFLAGS", "--cfg loom")
-        .env("CARGO_PROFILE_TEST_OPT_LEVEL", "2")
-        .env("LOOM_MAX_PREEMPTIONS", "3")
-        .env("CARGO_TARGET_DIR", target_folder().join("loom"));
+    let mut command = cargo(&["test", "--release", "--package", "cuda-async", "--lib", "loom"]);
+    command.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target_folder().join("loom"));
     step::run("loom", Counts::Tests, vec![command])
+}
+
+/// Every kernel of the workspace, with both flavours of core: PTX that passes its checks, that ptxas takes, and that costs no
+/// more than the table says.
+fn kernels(_: &Scope) -> Outcome {
+    let build = ["run", "--quiet", "--package", "xtask", "--", "build-kernels"];
+    let mut plain = cargo(&build);
+    plain.arg("--check");
+    let mut hardened = cargo(&build);
+    hardened.args(["--core", "hardened", "--out"]).arg(target_folder().join("check/hardened"));
+    step::run("kernels", Counts::Itself, vec![plain, hardened])
 }
 
 fn docs(scope: &Scope) -> Outcome {
