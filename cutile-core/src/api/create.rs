@@ -5,10 +5,9 @@ use std::task::Poll;
 
 use cuda_async::{DeviceError, DeviceOperation, Execute, ExecutionContext, Op, with_context};
 
+use super::uninit::uninit;
 use crate::error::TensorError;
-use crate::host::{
-    HostElement, HostFloat, HostNumber, IntoShape, Layout, RawTensor, Shape, Tensor, random,
-};
+use crate::host::{HostElement, HostFloat, HostNumber, IntoShape, Layout, Shape, Tensor, random};
 
 /// A tensor of zeros (`false` for `bool`).
 ///
@@ -45,16 +44,17 @@ pub fn full<T: HostElement>(
 ) -> impl DeviceOperation<Output = Tensor<T>> {
     let shape = shape.into_shape();
     with_context(move |ctx| {
-        let raw = allocate::<T>(ctx, shape)?;
-        let count = raw.layout.len();
+        // SAFETY: filled or uploaded as a whole below.
+        let tensor: Tensor<T> = unsafe { uninit(ctx, shape) }?;
+        let (buffer, count) = (&tensor.raw().buffer, tensor.len());
         match pattern(value) {
             Some((pattern, width)) => {
                 let patterns = count * T::DTYPE.bytes() / width;
-                ctx.fill(&raw.buffer, 0, pattern, width, patterns)?;
+                ctx.fill(buffer, 0, pattern, width, patterns)?;
             }
-            None => ctx.upload_vec(&raw.buffer, 0, vec![value; count])?,
+            None => ctx.upload_vec(buffer, 0, vec![value; count])?,
         }
-        Ok(Tensor::from_raw(raw))
+        Ok(tensor)
     })
 }
 
@@ -203,9 +203,10 @@ fn upload<T: HostElement>(
     if elements.len() != layout.len() {
         return Err(TensorError::DataLength { given: elements.len(), shape }.into());
     }
-    let raw = allocate::<T>(ctx, shape)?;
-    ctx.upload_vec(&raw.buffer, 0, elements)?;
-    Ok(Tensor::from_raw(raw))
+    // SAFETY: uploaded as a whole by the next line.
+    let tensor: Tensor<T> = unsafe { uninit(ctx, shape) }?;
+    ctx.upload_vec(&tensor.raw().buffer, 0, elements)?;
+    Ok(tensor)
 }
 
 fn by_position<T, F>(
@@ -217,16 +218,6 @@ where
     F: Fn(u64) -> T + Send,
 {
     computed(shape, move |count| Ok((0..count as u64).map(element).collect()))
-}
-
-/// Memory for a tensor of this shape, its elements undefined until the caller's next piece of work.
-fn allocate<T: HostElement>(
-    ctx: &mut ExecutionContext<'_>,
-    shape: Shape,
-) -> Result<RawTensor, DeviceError> {
-    let layout = Layout::contiguous(shape, T::DTYPE.bytes())?;
-    let buffer = ctx.alloc(layout.len() * T::DTYPE.bytes())?;
-    Ok(RawTensor::new(buffer, T::DTYPE, layout))
 }
 
 /// The value as a pattern that a device can repeat, 1, 2 or 4 bytes wide, if it is one.

@@ -1,6 +1,7 @@
 //! Functions that make and move tensors without a kernel. `cutile::api` has these and those that compute.
 
 mod create;
+mod uninit;
 
 /// The same as the prelude's `zip`.
 pub use cuda_async::zip;
@@ -8,6 +9,8 @@ pub use cuda_async::zip;
 pub use create::{
     FromVec, arange, eye, from_slice, from_vec, full, linspace, ones, rand, randn, zeros,
 };
+
+pub use uninit::uninit;
 
 use cuda_async::{Device, DeviceOperation, IntoDeviceOperation};
 

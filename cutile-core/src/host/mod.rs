@@ -22,6 +22,7 @@ pub use element::{DType, HostElement, HostFloat, HostNumber};
 pub use operation::{IntoPartition, Partitioned, TensorOperation, Unpartitioned};
 pub(crate) use partition::grid;
 pub use partition::{Partition, PartitionTarget};
+pub(crate) use read::Read;
 pub use read::{ReadTensor, ToHostVec};
 pub(crate) use shape::Layout;
 pub use shape::{IntoShape, MAX_RANK, Shape};

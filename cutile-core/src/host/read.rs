@@ -30,6 +30,11 @@ pub(crate) use sealed::Read;
 pub trait ReadTensor: sealed::Read + DeviceValue {
     /// The element type.
     type Element: HostElement;
+
+    /// The tensor's extents, outermost axis first.
+    fn shape_of(&self) -> &[usize] {
+        &self.raw_tensor().layout.shape
+    }
 }
 
 macro_rules! readable {

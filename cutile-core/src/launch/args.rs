@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::host::{DType, HostElement, Partition, RawTensor, Tensor};
+use crate::host::{DType, HostElement, Partition, RawTensor, ReadTensor, Tensor};
 
 /// An argument as the launch sees it.
 #[derive(Clone, Copy)]
@@ -71,14 +71,14 @@ pub(crate) fn list<A: SealedArgs>(args: &A) -> ArgList<'_> {
     message = "a `&Tensor<{T}>` parameter can't take `{Self}`",
     label = "give a `Tensor`, an `Arc<Tensor>`, a `&Tensor`, or an operation that yields one"
 )]
-pub trait AsTensor<T>: KernelArg {}
+pub trait AsTensor<T>: KernelArg + ReadTensor<Element = T> {}
 
 /// What a kernel's `&mut Tensor` parameter takes.
 #[diagnostic::on_unimplemented(
     message = "a `&mut Tensor<{T}>` parameter takes a partition, not `{Self}`",
     label = "call `.partition([..])` on it"
 )]
-pub trait AsPartition<T>: KernelArg {}
+pub trait AsPartition<T>: KernelArg + ReadTensor<Element = T> {}
 
 macro_rules! tensors {
     ($($t:ty),*) => {$(
