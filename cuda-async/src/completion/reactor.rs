@@ -26,6 +26,9 @@ const SPIN: Duration = Duration::from_micros(50);
 /// The longest sleep where only looking shows progress.
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 
+/// Streams that can be watched before anything has to grow.
+const ROOM: usize = 1024;
+
 struct Reactor {
     /// Streams to look at; a stream is in here exactly while its `watched` is set.
     watched: Mutex<Vec<&'static StreamCore>>,
@@ -37,7 +40,7 @@ fn reactor() -> Option<&'static Reactor> {
     static REACTOR: OnceLock<Option<&'static Reactor>> = OnceLock::new();
     *REACTOR.get_or_init(|| {
         let reactor: &'static Reactor = Box::leak(Box::new(Reactor {
-            watched: Mutex::new(Vec::with_capacity(64)),
+            watched: Mutex::new(Vec::with_capacity(ROOM)),
             signal: Signal::new(),
         }));
         std::thread::Builder::new()
@@ -69,7 +72,7 @@ pub(crate) fn progress() {
 
 impl Reactor {
     fn run(&self) -> ! {
-        let mut streams: Vec<&'static StreamCore> = Vec::with_capacity(64);
+        let mut streams: Vec<&'static StreamCore> = Vec::with_capacity(ROOM);
         let mut quiet_since = Instant::now();
         let mut last_query = quiet_since;
         loop {
