@@ -59,8 +59,9 @@ pub(crate) fn watch(stream: &'static StreamCore) {
     };
     if !stream.watched.swap(true, Ordering::SeqCst) {
         lock(&reactor.watched).push(stream);
-        reactor.signal.notify();
     }
+    // Told each time: a new waiter may be for something short while an old one is for something long.
+    reactor.signal.notify();
 }
 
 /// Tells the reactor that a timeline that somebody waits for has advanced.
@@ -93,27 +94,32 @@ impl Reactor {
             let now = Instant::now();
             if progress {
                 quiet_since = now;
-                continue;
             }
             let quiet = now - quiet_since;
-            if quiet >= FIRST_QUERY && now - last_query >= QUERY_INTERVAL {
+            // One device may be dead while another is busy: so not only when all is quiet.
+            let first = quiet >= FIRST_QUERY && last_query < quiet_since;
+            if first || now - last_query >= QUERY_INTERVAL {
                 last_query = now;
                 streams.iter().for_each(|stream| stream.check_alive());
                 // Their streams may wait for streams of devices that nobody else asks.
                 device::first_streams().iter().for_each(|stream| stream.check_alive());
             }
-            self.rest(quiet, &streams);
+            if !progress && self.rest(quiet, &streams) {
+                quiet_since = Instant::now();
+            }
         }
     }
 
-    fn rest(&self, quiet: Duration, streams: &[&'static StreamCore]) {
+    /// Spins or sleeps; whether there was news.
+    fn rest(&self, quiet: Duration, streams: &[&'static StreamCore]) -> bool {
         if streams.iter().all(|stream| stream.backend.reports_progress()) {
             let limit = if quiet < FIRST_QUERY { FIRST_QUERY } else { QUERY_INTERVAL };
-            self.signal.wait_for(limit);
+            self.signal.wait_for(limit)
         } else if quiet < SPIN {
             std::hint::spin_loop();
+            false
         } else {
-            self.signal.wait_for((quiet / 16).min(LONGEST_NAP));
+            self.signal.wait_for((quiet / 16).min(LONGEST_NAP))
         }
     }
 

@@ -30,8 +30,8 @@ impl Signal {
         *set = false;
     }
 
-    /// The same for at most `limit`; may come back early.
-    pub(crate) fn wait_for(&self, limit: Duration) {
+    /// The same for at most `limit`, perhaps less; whether the flag was set.
+    pub(crate) fn wait_for(&self, limit: Duration) -> bool {
         let mut set = lock(&self.set);
         if !*set {
             set = match self.changed.wait_timeout(set, limit) {
@@ -39,6 +39,6 @@ impl Signal {
                 Err(poisoned) => poisoned.into_inner().0,
             };
         }
-        *set = false;
+        std::mem::replace(&mut *set, false)
     }
 }

@@ -6,6 +6,8 @@
 
 use std::task::Waker;
 
+use smallvec::SmallVec;
+
 use crate::sync::{AtomicUsize, Mutex, Ordering, fence, lock};
 
 struct Waiter {
@@ -53,20 +55,26 @@ impl WaitList {
     /// Wakes all who wait for `completed` or less; how many that were.
     pub(crate) fn wake_through(&self, completed: u64) -> usize {
         let mut woken = 0;
+        // Some at a time, so that no waker runs under the lock and nothing is allocated.
+        let mut some: SmallVec<[Waker; 16]> = SmallVec::new();
         loop {
-            // One at a time, so that no waker runs under the lock and nothing is allocated.
-            let next = {
+            {
                 let mut waiters = lock(&self.waiters);
-                let found = waiters.iter().position(|waiter| waiter.number <= completed);
-                let next = found.map(|index| waiters.swap_remove(index).waker);
+                let mut index = 0;
+                while index < waiters.len() && some.len() < some.inline_size() {
+                    if waiters[index].number <= completed {
+                        some.push(waiters.swap_remove(index).waker);
+                    } else {
+                        index += 1;
+                    }
+                }
                 self.count.store(waiters.len(), Ordering::Release);
-                next
-            };
-            match next {
-                Some(waker) => waker.wake(),
-                None => return woken,
             }
-            woken += 1;
+            if some.is_empty() {
+                return woken;
+            }
+            woken += some.len();
+            some.drain(..).for_each(Waker::wake);
         }
     }
 

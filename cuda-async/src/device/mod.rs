@@ -100,6 +100,8 @@ struct DeviceInner {
 
 #[derive(Default)]
 struct Streams {
+    /// How many have been opened or are being opened.
+    opened: usize,
     all: Vec<&'static StreamCore>,
     spare: Vec<&'static StreamCore>,
 }
@@ -295,7 +297,11 @@ impl Device {
     }
 
     fn open_stream(self) -> Result<&'static StreamCore> {
-        let index = self.streams_list().all.len();
+        let index = {
+            let mut streams = self.streams_list();
+            streams.opened += 1;
+            streams.opened - 1
+        };
         let core = StreamCore::open(self, index)?;
         self.streams_list().all.push(core);
         if index == 0 {
