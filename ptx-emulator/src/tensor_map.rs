@@ -130,7 +130,7 @@ impl TensorMap {
                 self.box_extents.len()
             ));
         }
-        if self.address % 16 != 0 {
+        if !self.address.is_multiple_of(16) {
             return Err(format!("the address {:#x} is not a multiple of 16", self.address));
         }
         if let Some(extent) = self.extents.iter().find(|e| **e == 0 || **e > 1 << 32) {
@@ -143,7 +143,7 @@ impl TensorMap {
             return Err(format!("the box extent {extent} is not in 1..=256"));
         }
         let inner = self.box_extents[0] * self.element.bytes();
-        if inner % 16 != 0 {
+        if !inner.is_multiple_of(16) {
             return Err(format!("a box row of {inner} bytes is not a multiple of 16"));
         }
         if inner > self.swizzle.span() {

@@ -27,10 +27,12 @@ impl Stamp {
     }
 }
 
-/// The last write, and the last reads of two lanes, of two warps where there are such.
+/// The last ordinary write, the last strong one (atomics are), and the last reads of two lanes, of two warps where there
+/// are such.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     write: Stamp,
+    strong: Stamp,
     reads: [Stamp; 2],
 }
 
@@ -73,10 +75,10 @@ impl Shadow {
         let page = self.pages[index].get_or_insert_with(|| {
             Page::Words(vec![Cell::default(); PAGE as usize / 4].into_boxed_slice())
         });
-        if bytes < 4 {
-            if let Page::Words(words) = page {
-                *page = Page::Bytes(words.iter().flat_map(|cell| [*cell; 4]).collect());
-            }
+        if bytes < 4
+            && let Page::Words(words) = page
+        {
+            *page = Page::Bytes(words.iter().flat_map(|cell| [*cell; 4]).collect());
         }
         let start = (at % PAGE) as usize;
         let end = start + bytes as usize;
@@ -103,21 +105,20 @@ impl Cell {
         stamp: Stamp,
         ordered: &impl Fn(&Stamp) -> bool,
     ) -> Option<(Stamp, bool)> {
-        let clash = |old: &Stamp| {
-            old.clock != 0
-                && !old.same_thread(&stamp)
-                && !(old.strong && stamp.strong)
-                && !ordered(old)
-        };
-        let found = if clash(&self.write) {
-            Some((self.write, true))
+        let clash = |old: &Stamp| old.clock != 0 && !(old.same_thread(&stamp) || ordered(old));
+        let mut found = clash(&self.write).then_some((self.write, true));
+        if found.is_none() && !stamp.strong && clash(&self.strong) {
+            found = Some((self.strong, true));
+        }
+        if found.is_none() && write {
+            let weak = |read: &&Stamp| !(read.strong && stamp.strong) && clash(read);
+            found = self.reads.iter().find(weak).map(|read| (*read, false));
+        }
+        if stamp.strong && write {
+            // What came before stays: who is ordered behind this access may not be behind that.
+            self.strong = stamp;
         } else if write {
-            self.reads.iter().find(|read| clash(read)).map(|read| (*read, false))
-        } else {
-            None
-        };
-        if write {
-            *self = Cell { write: stamp, reads: [Stamp::default(); 2] };
+            *self = Cell { write: stamp, ..Cell::default() };
         } else {
             self.remember_read(stamp);
         }
@@ -178,6 +179,10 @@ mod tests {
         let strong = |warp| Stamp { strong: true, ..stamp(warp, 0, 1) };
         assert_eq!(shadow.access(0, 4, true, strong(0), |_| false), None);
         assert_eq!(shadow.access(0, 4, true, strong(1), |_| false), None);
+        assert_eq!(shadow.access(4, 4, false, strong(0), |_| false), None);
+        assert_eq!(shadow.access(4, 4, false, stamp(1, 0, 1), |_| false), None, "two reads");
+        assert_eq!(shadow.access(4, 4, true, strong(1), |old| old.warp == 1), None);
+        assert!(shadow.access(4, 4, true, strong(2), |_| false).is_some(), "an ordinary read came before");
         assert!(shadow.access(0, 4, false, stamp(2, 0, 1), |_| false).is_some());
     }
 }

@@ -144,7 +144,7 @@ fn locate_source(
     (bytes, source_bytes): (u32, u32),
     lane: usize,
 ) -> Result<Place, Box<Fault>> {
-    if source_bytes == bytes || at % u64::from(bytes) != 0 {
+    if source_bytes == bytes || !at.is_multiple_of(u64::from(bytes)) {
         return memory::locate(cluster, warp, Space::Global, at, bytes, READ, lane);
     }
     let place = memory::locate(cluster, warp, Space::Global, at, 1, READ, lane)?;

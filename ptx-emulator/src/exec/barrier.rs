@@ -79,12 +79,12 @@ pub(super) fn execute(
     let live_warps = cluster.blocks[block].live_warps;
     let whole = active == warp.live();
     let barrier = &mut cluster.blocks[block].barriers[id as usize];
-    if let (Some(old), Some(new)) = (barrier.expected, count) {
-        if old != new {
-            return Err(misuse(format!(
-                "barrier {id} is used with thread counts {old} and {new} in one phase"
-            )));
-        }
+    if let (Some(old), Some(new)) = (barrier.expected, count)
+        && old != new
+    {
+        return Err(misuse(format!(
+            "barrier {id} is used with thread counts {old} and {new} in one phase"
+        )));
     }
     barrier.expected = barrier.expected.or(count);
     barrier.arrived += if whole { 32 } else { active.count_ones() };

@@ -136,7 +136,7 @@ pub(super) fn copy(
     let load = op.to_space == Space::Shared;
     for lane in lanes(active) {
         let bytes = f.lane(op.bytes, lane) as u32;
-        if bytes % CHUNK != 0 || bytes == 0 {
+        if !bytes.is_multiple_of(CHUNK) || bytes == 0 {
             return Err(misuse(
                 format!("a bulk copy of {bytes} bytes is not a positive multiple of {CHUNK}"),
                 lane,
@@ -287,7 +287,7 @@ fn read_map(
     at: u64,
     lane: usize,
 ) -> Result<TensorMap, Box<Fault>> {
-    if at % 64 != 0 {
+    if !at.is_multiple_of(64) {
         return Err(misuse(format!("the tensor map at {at:#x} is not aligned to 64 bytes"), lane));
     }
     let mut bytes = [0; 128];
@@ -321,12 +321,12 @@ fn plan(
         let mut rest = r;
         let mut inside = true;
         let mut offset = 0u64;
-        for axis in 1..map.extents.len() {
-            let extent = map.box_extents[axis];
-            let at = start[axis] + i64::from(rest % extent);
+        let axes = map.box_extents.iter().zip(&map.extents).zip(start).skip(1).zip(&map.strides);
+        for (((extent, size), first), stride) in axes {
+            let at = first + i64::from(rest % extent);
             rest /= extent;
-            inside &= at >= 0 && (at as u64) < map.extents[axis];
-            offset = offset.wrapping_add((at as u64).wrapping_mul(map.strides[axis - 1]));
+            inside &= at >= 0 && (at as u64) < *size;
+            offset = offset.wrapping_add((at as u64).wrapping_mul(*stride));
         }
         for c in 0..row / CHUNK {
             let at = shared + r * row + c * CHUNK;

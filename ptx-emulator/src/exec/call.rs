@@ -216,10 +216,10 @@ fn system_call(
         }
         System::Free => {
             let at = argument(warp, 0);
-            if at != 0 {
-                if let Err(error) = cluster.grid.memory.free(at) {
-                    return Err(Fault::at(FaultKind::Illegal(error.to_string()), lane));
-                }
+            if at != 0
+                && let Err(error) = cluster.grid.memory.free(at)
+            {
+                return Err(Fault::at(FaultKind::Illegal(error.to_string()), lane));
             }
             0
         }

@@ -55,7 +55,7 @@ pub(super) fn convert(f: &mut Frame, mask: u32, cvt: Cvt, d: u32, a: Src, b: Opt
 }
 
 fn narrow_packed(cvt: Cvt, to: Format, value: f64) -> u64 {
-    let value = if cvt.relu && (value < 0.0 || value == 0.0) { 0.0 } else { value };
+    let value = if cvt.relu && value <= 0.0 { 0.0 } else { value };
     u64::from(to.narrow(value, cvt.round, cvt.finite))
 }
 

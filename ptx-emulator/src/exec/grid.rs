@@ -315,6 +315,7 @@ impl<'l> Worker<'l> {
             parent: NONE,
             state: State::Ready,
             resumed: None,
+            tried: meet,
         });
         warp
     }

@@ -2,7 +2,7 @@
 
 use crate::check::clock::Clock;
 use crate::decode::mbarrier::{MbarrierOp, Object, PhaseSrc};
-use crate::decode::op::{Order, Src};
+use crate::decode::op::{NO_PC, Order, Src};
 use crate::report::{Fault, FaultKind};
 
 use super::frame::{Frame, lanes};
@@ -103,8 +103,14 @@ pub(super) fn execute(
                 }
             }
         }
-        let timed_out = warp.paths[p as usize].resumed.take() == Some(TIMED_OUT);
-        if let (true, 0, false, Some((block, offset, phase))) = (blocking, ready, timed_out, first)
+        let path = &mut warp.paths[p as usize];
+        let timed_out = path.resumed.take() == Some(TIMED_OUT);
+        let again = path.tried == path.pc;
+        path.tried = if ready == 0 { path.pc } else { NO_PC };
+        // The first try fails at once, as the hardware's may: who does not try again goes on too early, and is found
+        // out. The second one suspends.
+        if let (true, true, 0, false, Some((block, offset, phase))) =
+            (blocking, again, ready, timed_out, first)
         {
             return Ok(Flow::WaitAgain(Wait::Mbarrier { block: block as u32, at: offset, phase }));
         }

@@ -52,6 +52,8 @@ pub(super) struct Path {
     pub(super) state: State,
     /// The phase whose completion let the path execute its instruction a second time.
     pub(super) resumed: Option<u64>,
+    /// The `try_wait` that failed last.
+    pub(super) tried: Pc,
 }
 
 /// The bytes of local memory of each lane.
@@ -234,6 +236,7 @@ impl Warp {
             parent: p,
             state: State::Ready,
             resumed: None,
+            tried: NO_PC,
         };
         self.current = self.add_path(callee);
         true

@@ -340,13 +340,13 @@ impl Memory {
     /// Says what lies at or near an address, for messages.
     pub fn describe(&self, address: u64) -> String {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some((base, bytes)) = table.freed.range(..=address).next_back() {
-            if address - base < *bytes {
-                return format!(
-                    "{} bytes into an allocation of {bytes} bytes that was freed",
-                    address - base
-                );
-            }
+        if let Some((base, bytes)) = table.freed.range(..=address).next_back()
+            && address - base < *bytes
+        {
+            return format!(
+                "{} bytes into an allocation of {bytes} bytes that was freed",
+                address - base
+            );
         }
         match table.live.range(..=address).next_back() {
             Some((base, a)) if address - base < a.bytes => {

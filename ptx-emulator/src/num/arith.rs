@@ -94,7 +94,7 @@ fn clamp(value: f64, mode: Mode) -> f64 {
     if mode.sat {
         // NaN becomes +0, as does -0.
         if value > 0.0 { value.min(1.0) } else { 0.0 }
-    } else if mode.relu && (value < 0.0 || value == 0.0) {
+    } else if mode.relu && value <= 0.0 {
         0.0
     } else {
         value

@@ -241,7 +241,10 @@ impl<'a> Parser<'a> {
                 word => match word.strip_prefix('.').and_then(Type::from_word) {
                     Some(ty) => return Ok((align, ty, vector)),
                     None => {
-                        return Err(ParseError::new(line, format!("`{word}` is not a type of PTX")));
+                        return Err(ParseError::new(
+                            line,
+                            format!("`{word}` is not a type of PTX"),
+                        ));
                     }
                 },
             }
@@ -261,7 +264,10 @@ impl<'a> Parser<'a> {
             ".local" => Space::Local,
             ".param" => Space::Param,
             other => {
-                return Err(ParseError::new(self.line(), format!("`{other}` is not a state space")));
+                return Err(ParseError::new(
+                    self.line(),
+                    format!("`{other}` is not a state space"),
+                ));
             }
         };
         let (align, ty, vector) = self.type_and_align()?;

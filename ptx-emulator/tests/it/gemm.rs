@@ -1,7 +1,7 @@
 //! Matrix products by kernels that rustc compiled (`tests/ptx`), all checks on, against plain sums.
 
 use crate::harness::Device;
-use ptx_emulator::{ElementType, Launch, Options, Stats, Swizzle, TensorMap};
+use ptx_emulator::{ElementType, Launch, Options, Report, Stats, Swizzle, TensorMap};
 
 /// A deterministic stream of small multiples of 1/8, exact in bfloat and in e4m3: every partial sum is exact too.
 struct Values(u64);
@@ -80,17 +80,18 @@ fn check(device: &Device, c: u64, expected: &[f32], n: usize) {
     }
 }
 
-struct Case {
-    text: &'static str,
-    kernel: &'static str,
-    shape: (usize, usize, usize),
-    b_is_kn: bool,
-    fp8: bool,
-    cluster: u32,
+pub(crate) struct Case<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) kernel: &'static str,
+    pub(crate) shape: (usize, usize, usize),
+    pub(crate) b_is_kn: bool,
+    pub(crate) fp8: bool,
+    pub(crate) cluster: u32,
+    pub(crate) blocks: u32,
 }
 
 /// Runs a kernel of the 128 x 128 x (128 bytes) family and checks its result.
-fn warp_specialised(case: &Case) -> Stats {
+pub(crate) fn warp_specialised(case: &Case<'_>) -> Result<Stats, Box<Report>> {
     let device = Device::new(case.text);
     let (m, n, k) = case.shape;
     let mut values = Values(42);
@@ -111,14 +112,11 @@ fn warp_specialised(case: &Case) -> Stats {
     }
     let launch = Launch {
         dynamic_shared: 3 * 32768 + 32768 + 256 + 1024,
-        ..Launch::new([2, 1, 1], [384, 1, 1])
+        ..Launch::new([case.blocks, 1, 1], [384, 1, 1])
     };
-    let stats = device
-        .program
-        .launch(case.kernel, &launch, &params, &Options::default())
-        .unwrap_or_else(|e| panic!("{e}"));
+    let stats = device.program.launch(case.kernel, &launch, &params, &Options::default())?;
     check(&device, at_c, &product(&a, &b, case.shape, case.b_is_kn), n);
-    stats
+    Ok(stats)
 }
 
 #[test]
@@ -131,8 +129,9 @@ fn wgmma_with_tma_pipeline() {
         b_is_kn: false,
         fp8: false,
         cluster: 1,
+        blocks: 2,
     };
-    let stats = warp_specialised(&case);
+    let stats = warp_specialised(&case).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(stats.blocks, 2);
 }
 
@@ -146,8 +145,9 @@ fn wgmma_on_ragged_shapes() {
         b_is_kn: false,
         fp8: false,
         cluster: 1,
+        blocks: 2,
     };
-    warp_specialised(&case);
+    warp_specialised(&case).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
@@ -160,8 +160,9 @@ fn wgmma_with_multicast_in_a_cluster() {
         b_is_kn: true,
         fp8: false,
         cluster: 2,
+        blocks: 2,
     };
-    warp_specialised(&case);
+    warp_specialised(&case).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
@@ -174,8 +175,9 @@ fn wgmma_of_eight_bit_floats() {
         b_is_kn: false,
         fp8: true,
         cluster: 1,
+        blocks: 2,
     };
-    warp_specialised(&case);
+    warp_specialised(&case).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
