@@ -106,7 +106,7 @@ fn kernel_compiler(install: bool, program: &str, out: &mut dyn Write) -> Finding
     let found = if install { install::toolchain(&mut narrate(out)) } else { Toolchain::find() };
     let built = found.and_then(|toolchain| {
         // The first use of a compiler with sources alone builds core; say so before it costs ten seconds.
-        let library = if install { toolchain.library()? } else { None };
+        let library = if install { toolchain.library()? } else { toolchain.built_library() };
         Ok((toolchain, library))
     });
     match built {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cutile_bundle::cache::Cache;
 
-use super::rustc::{Provision, Rustc};
+use super::rustc::{Provision, Rustc, RustcVersion};
 use super::{CoreFlavour, TRIPLE, ToolchainError};
 use crate::error::IoError;
 
@@ -29,10 +29,16 @@ pub(super) fn folder(
             .sources()
             .ok_or_else(|| ToolchainError::NoSources { rustc: rustc.program.clone() })?,
     };
-    let version = &rustc.version;
-    let commit = version.commit.get(..9).unwrap_or("unknown");
-    let name = format!("core/{}-{commit}-{}-{RECIPE}", version.release, flavour.name());
-    cache.get_or_fill(&name, |folder| build(rustc, flavour, sources, folder)).map(Some)
+    cache
+        .get_or_fill(&name(rustc, flavour), |folder| build(rustc, flavour, sources, folder))
+        .map(Some)
+}
+
+/// Name of the folder in the cache.
+pub(super) fn name(rustc: &Rustc, flavour: CoreFlavour) -> String {
+    let RustcVersion { release, commit, .. } = &rustc.version;
+    let commit = commit.get(..9).unwrap_or("unknown");
+    format!("core/{release}-{commit}-{}-{RECIPE}", flavour.name())
 }
 
 fn build(

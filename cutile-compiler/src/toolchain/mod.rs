@@ -197,6 +197,11 @@ impl Toolchain {
         self.rustc.command()
     }
 
+    /// The folder with the `core` that was built for it, if that has been done.
+    pub fn built_library(&self) -> Option<PathBuf> {
+        self.cache.get(&library::name(&self.rustc, self.core))
+    }
+
     /// The folder to search for `core`; `None` where rustc has it itself. Builds it on first use, in about ten seconds.
     pub fn library(&self) -> Result<Option<PathBuf>, ToolchainError> {
         library::folder(&self.rustc, self.core, &self.cache)

@@ -1,5 +1,6 @@
 //! Which compilers are on this machine, and which of them can build kernels.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -81,19 +82,35 @@ pub(super) fn reasons(rejected: &[Rejected]) -> String {
 /// The best compiler of this machine, or why there is none.
 ///
 /// Any with the target installed comes before one whose `core` has to be built; within each group the active one is first.
+/// Files are looked at first, since a process costs more than all of them: the common case asks two questions in all.
 pub(super) fn find(options: &Options) -> Result<Rustc, Vec<Rejected>> {
-    let mut usable = Vec::new();
     let mut rejected = Vec::new();
+    let mut usable = Vec::new();
+    let mut seen = HashSet::new();
     for program in candidates(options) {
-        match Rustc::probe(&program) {
-            Ok(rustc) if matches!(rustc.provision, Provision::Installed { .. }) => {
-                return Ok(rustc);
+        match Candidate::of(&program) {
+            Ok(candidate) if !seen.insert(candidate.sysroot.clone()) => {}
+            Ok(candidate) if candidate.installed || candidate.sources.is_some() => {
+                usable.push(candidate);
             }
-            Ok(rustc) => usable.push(rustc),
+            Ok(_) => rejected.push(Rejected {
+                rustc: program,
+                reason: format!(
+                    "it has neither the target {TRIPLE} nor the sources of its library"
+                ),
+            }),
             Err(reason) => rejected.push(Rejected { rustc: program, reason }),
         }
     }
-    usable.into_iter().next().ok_or(rejected)
+    usable.sort_by_key(|candidate| !candidate.installed);
+    for candidate in usable {
+        let program = candidate.program.clone();
+        match candidate.check() {
+            Ok(rustc) => return Ok(rustc),
+            Err(reason) => rejected.push(Rejected { rustc: program, reason }),
+        }
+    }
+    Err(rejected)
 }
 
 /// Compilers to look at: the one that the environment fixes, or the active one, rustup's others, the system's.
@@ -113,37 +130,62 @@ fn candidates(options: &Options) -> Vec<PathBuf> {
     }
     // rustup's stand-in hides the system's compiler further down the path.
     found.extend(options.path.iter().map(|folder| folder.join(&name)));
-    let mut seen = std::collections::HashSet::new();
-    found.retain(|program| program.is_file() && seen.insert(program.clone()));
+    found.retain(|program| program.is_file());
     found
 }
 
-impl Rustc {
-    /// Asks a compiler what it is and has.
-    fn probe(program: &Path) -> Result<Rustc, String> {
-        let version = parse_version(&ask(program, &["-vV"])?)
-            .ok_or_else(|| "its version is not of the usual form".to_owned())?;
-        let number = release_number(&version.release);
-        if number < OLDEST {
-            let (major, minor) = OLDEST;
-            return Err(format!("{} is older than {major}.{minor}", version.release));
-        }
-        let sysroot = PathBuf::from(ask(program, &["--print", "sysroot"])?.trim());
-        let sources = sources_in(&sysroot, &version.release);
-        let installed = has_core(&sysroot.join("lib/rustlib").join(TRIPLE).join("lib"));
-        let provision = match (installed, sources) {
-            (true, sources) => Provision::Installed { sources },
-            (false, Some(sources)) => Provision::Sources(sources),
-            (false, None) => {
-                return Err(format!(
-                    "{} has neither the target {TRIPLE} nor the sources of its library",
-                    version.release
-                ));
+/// A compiler that was found, by its files alone.
+struct Candidate {
+    program: PathBuf,
+    sysroot: PathBuf,
+    /// It has `core` for the target.
+    installed: bool,
+    sources: Option<PathBuf>,
+}
+
+impl Candidate {
+    fn of(program: &Path) -> Result<Candidate, String> {
+        let own = program.parent().and_then(Path::parent);
+        let (program, sysroot) = match own.filter(|root| root.join("lib/rustlib").is_dir()) {
+            Some(root) => (program.to_owned(), root.to_owned()),
+            // rustup's stand-in. The compiler behind it is called by its own path: kernels are compiled in a folder where the
+            // stand-in might choose another.
+            None => {
+                let sysroot = PathBuf::from(ask(program, &["--print", "sysroot"])?.trim());
+                let real = sysroot.join("bin").join(program.file_name().unwrap_or_default());
+                (if real.is_file() { real } else { program.to_owned() }, sysroot)
             }
         };
-        Ok(Rustc { program: program.to_owned(), version, provision })
+        let sysroot = sysroot.canonicalize().unwrap_or(sysroot);
+        let library = sysroot.join("lib/rustlib/src/rust/library").canonicalize().ok();
+        Ok(Candidate {
+            program,
+            installed: has_core(&sysroot.join("lib/rustlib").join(TRIPLE).join("lib")),
+            sources: library.filter(|library| library.join("core/src/lib.rs").is_file()),
+            sysroot,
+        })
     }
 
+    /// Asks the compiler for its version, which must be new enough and that of the sources.
+    fn check(self) -> Result<Rustc, String> {
+        let version = parse_version(&ask(&self.program, &["-vV"])?)
+            .ok_or_else(|| "its version is not of the usual form".to_owned())?;
+        let release = &version.release;
+        if release_number(release) < OLDEST {
+            let (major, minor) = OLDEST;
+            return Err(format!("{release} is older than {major}.{minor}"));
+        }
+        let sources = self.sources.filter(|sources| belong_to(sources, release));
+        let provision = match (self.installed, sources) {
+            (true, sources) => Provision::Installed { sources },
+            (false, Some(sources)) => Provision::Sources(sources),
+            (false, None) => return Err(format!("its library sources are not those of {release}")),
+        };
+        Ok(Rustc { program: self.program, version, provision })
+    }
+}
+
+impl Rustc {
     /// A process of it with unstable features allowed.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
@@ -198,16 +240,14 @@ fn has_core(folder: &Path) -> bool {
     })
 }
 
-/// The library sources of a compiler, unless their folder says that they belong to another.
-fn sources_in(sysroot: &Path, release: &str) -> Option<PathBuf> {
-    let library = sysroot.join("lib/rustlib/src/rust/library").canonicalize().ok()?;
-    // Debian keeps them as /usr/src/rustc-1.96.0: with two versions installed the link may point to the other.
-    let named = library
+/// Whether library sources are this version's, as far as their folder says. Debian keeps them in /usr/src/rustc-1.96.0: with two
+/// versions installed the compiler's link may point to the other.
+fn belong_to(library: &Path, release: &str) -> bool {
+    library
         .components()
         .filter_map(|part| part.as_os_str().to_str()?.strip_prefix("rustc-"))
         .next_back()
-        .is_none_or(|version| version == release);
-    (named && library.join("core/src/lib.rs").is_file()).then_some(library)
+        .is_none_or(|version| version == release)
 }
 
 #[cfg(test)]
@@ -271,10 +311,23 @@ mod tests {
             assert_eq!(found.provision, Provision::Installed { sources: None });
         }
 
+        /// rustup's stand-in answers for a toolchain elsewhere; kernels must not depend on whom it chooses later.
+        #[test]
+        fn a_stand_in_is_replaced_by_the_compiler_behind_it() {
+            let (stand_in, toolchain) =
+                (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let real = fake(toolchain.path(), "1.96.0");
+            touch(toolchain.path().join(format!("lib/rustlib/{TRIPLE}/lib/libcore-0.rlib")));
+            std::fs::create_dir_all(stand_in.path().join("bin")).unwrap();
+            std::fs::copy(&real, stand_in.path().join("bin/rustc")).unwrap();
+            assert_eq!(find(&options(&[stand_in.path()])).unwrap().program, real);
+        }
+
         #[test]
         fn each_rejected_compiler_has_its_reason() {
             let (old, bare) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
             fake(old.path(), "1.63.0");
+            touch(old.path().join("lib/rustlib/src/rust/library/core/src/lib.rs"));
             fake(bare.path(), "1.96.0");
             let rejected = find(&options(&[old.path(), bare.path()])).unwrap_err();
             let text = reasons(&rejected);
@@ -291,7 +344,8 @@ mod tests {
             std::fs::create_dir_all(root.path().join("lib/rustlib/src")).unwrap();
             let link = root.path().join("lib/rustlib/src/rust");
             std::os::unix::fs::symlink(sources.path().join("rustc-1.85.0"), link).unwrap();
-            assert!(find(&options(&[root.path()])).is_err());
+            let rejected = find(&options(&[root.path()])).unwrap_err();
+            assert!(reasons(&rejected).contains("not those of 1.96.0"), "{rejected:?}");
         }
     }
 }
