@@ -34,6 +34,7 @@ const STEPS: &[Step] = &[
     Step { name: "tools", by_package: true, run: tools },
     Step { name: "format", by_package: true, run: format },
     Step { name: "clippy", by_package: true, run: clippy },
+    Step { name: "features", by_package: false, run: features },
     Step { name: "tests", by_package: true, run: tests },
     Step { name: "doc-tests", by_package: true, run: doc_tests },
     Step { name: "loom", by_package: false, run: loom },
@@ -41,6 +42,9 @@ const STEPS: &[Step] = &[
     Step { name: "docs", by_package: true, run: docs },
     Step { name: "outside", by_package: false, run: outside },
 ];
+
+/// Optional parts are checked like all others: on the systems where CI runs each of them works.
+const ALL: &str = "--all-features";
 
 /// What to check.
 struct Scope {
@@ -134,11 +138,19 @@ fn format(scope: &Scope) -> Outcome {
 
 fn clippy(scope: &Scope) -> Outcome {
     let lint = scope.cargo(
-        &["clippy", "--quiet", "--keep-going", "--all-targets", "--message-format=short"],
+        &["clippy", "--quiet", "--keep-going", "--all-targets", ALL, "--message-format=short"],
         "--workspace",
         &["--", "-D", "warnings"],
     );
     step::run("clippy", Counts::Itself, vec![lint])
+}
+
+/// What users get who turn everything off that can be turned off.
+fn features(_: &Scope) -> Outcome {
+    let selection = ["clippy", "--quiet", "--package", "cutile", "--no-default-features"];
+    let mut lint = cargo(&selection);
+    lint.args(["--message-format=short", "--", "-D", "warnings"]);
+    step::run("features", Counts::Itself, vec![lint])
 }
 
 /// Unit and integration tests, by nextest where it is installed: it runs the tests of all crates side by side.
@@ -146,20 +158,20 @@ fn tests(scope: &Scope) -> Outcome {
     let nextest = cargo(&["nextest", "--version"]).output().is_ok_and(|out| out.status.success());
     let command = if nextest {
         scope.cargo(
-            &["nextest", "run", "--no-fail-fast", "--status-level=fail"],
+            &["nextest", "run", "--no-fail-fast", ALL, "--status-level=fail"],
             "--workspace",
             &["--final-status-level=fail", "--failure-output=final", "--no-tests=pass"],
         )
     } else {
         // Everything but doc tests, which have a step of their own.
         let targets = ["--lib", "--bins", "--tests", "--examples"];
-        scope.cargo(&["test", "--no-fail-fast"], "--workspace", &targets)
+        scope.cargo(&["test", "--no-fail-fast", ALL], "--workspace", &targets)
     };
     step::run("tests", Counts::Tests, vec![command])
 }
 
 fn doc_tests(scope: &Scope) -> Outcome {
-    let command = scope.cargo(&["test", "--doc", "--no-fail-fast"], "--workspace", &[]);
+    let command = scope.cargo(&["test", "--doc", "--no-fail-fast", ALL], "--workspace", &[]);
     step::run("doc-tests", Counts::Tests, vec![command])
 }
 
@@ -182,7 +194,7 @@ fn kernels(_: &Scope) -> Outcome {
 }
 
 fn docs(scope: &Scope) -> Outcome {
-    let mut command = scope.cargo(&["doc", "--no-deps", "--keep-going"], "--workspace", &[]);
+    let mut command = scope.cargo(&["doc", "--no-deps", "--keep-going", ALL], "--workspace", &[]);
     command.env("RUSTDOCFLAGS", "-D warnings");
     step::run("docs", Counts::Itself, vec![command])
 }
