@@ -196,20 +196,17 @@ impl Shared<'_> {
     unsafe fn portion(&self, frame: &mut Frame<'_>, start: u64, end: u64) {
         let grid = self.launch.grid;
         frame.position = position(start, grid);
+        let mut result = Ok(());
         for number in start..end {
             // Programs before the first that faulted still run: one of them may be the first.
             if number > self.launch.first_fault.load(Ordering::Relaxed) {
-                return;
+                break;
             }
             frame.number = number;
             // SAFETY: the caller's contract, passed on.
-            if let Err(Stop::Trap(trap)) = unsafe { frame.run() } {
-                self.launch.first_fault.fetch_min(number, Ordering::Relaxed);
-                let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-                if fault.as_ref().is_none_or(|(n, _)| number < *n) {
-                    *fault = Some((number, trap));
-                }
-                return;
+            result = unsafe { frame.run() };
+            if result.is_err() {
+                break;
             }
             for axis in (0..grid.len()).rev() {
                 frame.position[axis] += 1;
@@ -218,6 +215,19 @@ impl Shared<'_> {
                 }
                 frame.position[axis] = 0;
             }
+        }
+        // SAFETY: the caller's contract, passed on.
+        let rest = unsafe { frame.finish() };
+        if let Err(Stop::Trap(trap)) = result.and(rest) {
+            self.report(frame.number, trap);
+        }
+    }
+
+    fn report(&self, number: u64, trap: Box<Trap>) {
+        self.launch.first_fault.fetch_min(number, Ordering::Relaxed);
+        let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if fault.as_ref().is_none_or(|(n, _)| number < *n) {
+            *fault = Some((number, trap));
         }
     }
 }

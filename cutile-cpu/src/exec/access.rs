@@ -3,7 +3,8 @@
 use super::{Frame, Run, Steps, dense, trap};
 use crate::fault::FaultKind;
 use crate::kernels::arith;
-use crate::kernels::map::Src;
+use crate::kernels::map::{Dst, Lanes, Src};
+use crate::kernels::rows::Rows;
 use crate::plan::{Access, Buffer, Dims, Query, Slot};
 use cutile_ir::{Loc, MAX_RANK};
 
@@ -82,10 +83,10 @@ impl Frame<'_> {
         }
         let to = self.buffer(dst);
         let total: usize = a.tile.iter().product();
-        let uniform = Src { ptr: self.slot(fill), uniform: true };
+        let uniform = Src::one(self.slot(fill));
         if inside != a.tile {
             // SAFETY: the buffer holds the whole tile.
-            unsafe { copy(to, &[uniform, Src::NONE, Src::NONE], total) };
+            unsafe { copy(Dst::run(to), &[uniform, Src::NONE, Src::NONE], Lanes::run(total)) };
         }
         if inside.contains(&0) {
             return;
@@ -94,7 +95,7 @@ impl Frame<'_> {
         let steps = self.tensor_steps(a.tensor, a.bytes);
         let to_steps = dense(&a.tile, a.bytes);
         // SAFETY: the lanes inside are elements of the tensor, and of the buffer.
-        unsafe { copy_box(copy, a.bytes, (to, to_steps), (from, steps), &inside) };
+        unsafe { copy_box(a.bytes, (to, to_steps), (from, steps), &inside) };
     }
 
     /// # Safety
@@ -107,35 +108,29 @@ impl Frame<'_> {
     }
 }
 
-/// Copies a box of elements between two places with steps of their own.
+/// Copies a box of elements from a tensor to a row-major tile.
 ///
 /// # Safety
 /// Both places hold the box; they don't overlap.
 unsafe fn copy_box(
-    copy: crate::kernels::map::Kernel,
     bytes: usize,
     (to, to_steps): (*mut u8, Steps),
     (from, from_steps): (*mut u8, Steps),
     lengths: &[usize],
 ) {
     let inner = lengths.len().saturating_sub(1);
-    let n = lengths.last().copied().unwrap_or(1);
-    let dense = lengths.is_empty() || from_steps[inner] == bytes as isize;
+    let lanes = lengths.last().copied().unwrap_or(1);
+    let step = if lengths.is_empty() { bytes as isize } else { from_steps[inner] };
     let mut index = [0usize; MAX_RANK];
     loop {
-        let (mut dst, mut src) = (to, from);
+        let (mut dst, mut at) = (to, from);
         for axis in 0..inner {
             dst = dst.wrapping_offset(index[axis] as isize * to_steps[axis]);
-            src = src.wrapping_offset(index[axis] as isize * from_steps[axis]);
+            at = at.wrapping_offset(index[axis] as isize * from_steps[axis]);
         }
+        let row = Rows { at, step, row_step: 0, rows: 1, lanes, bytes };
         // SAFETY: the row lies in both places.
-        unsafe {
-            if dense {
-                copy(dst, &[Src { ptr: src, uniform: false }, Src::NONE, Src::NONE], n);
-            } else {
-                super::group::collect(dst, src, from_steps[inner], n, bytes);
-            }
-        }
+        unsafe { row.collect(dst) };
         if !super::next_index(&mut index, lengths, 0..inner) {
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::{Frame, Run, integer, trap};
 use crate::fault::FaultKind;
-use crate::kernels::map::{DONE, Src};
+use crate::kernels::map::{DONE, Dst, Lanes, Src};
 use crate::plan::{Cell, Check, For, Instr, Length, ScalarOp, Slot};
 use cutile_ir::Loc;
 use smallvec::SmallVec;
@@ -23,9 +23,9 @@ pub(super) fn division<T>(check: &Check, dividend: u64, divisor: u64) -> Run<T> 
 
 impl Frame<'_> {
     pub(super) fn scalar(&mut self, op: &ScalarOp) -> Run {
-        let src = op.src.map(|s| Src { ptr: self.slot(s), uniform: false });
+        let src = op.src.map(|s| Src::run(self.slot(s)));
         // SAFETY: slots hold any element, and the result's is its own.
-        let lane = unsafe { (op.kernel)(self.slot(op.dst), &src, 1) };
+        let lane = unsafe { (op.kernel)(Dst::run(self.slot(op.dst)), &src, Lanes::run(1)) };
         match &op.check {
             Some(check) if lane != DONE => {
                 division(check, self.read(op.src[0]), self.read(op.src[1]))

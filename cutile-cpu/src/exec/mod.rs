@@ -2,6 +2,7 @@
 //! is `launch`'s.
 
 mod access;
+mod block;
 mod control;
 mod group;
 mod matrix;
@@ -9,8 +10,8 @@ mod matrix;
 use crate::args::Axes64;
 use crate::fault::FaultKind;
 use crate::plan::{Buffer, Cell, Dims, Instr, Plan, Rect, Root, Slot, Tile, Valid};
+use block::Pass;
 use cutile_ir::{Element, Loc, MAX_RANK};
-use group::PortState;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A tensor of the launch.
@@ -69,7 +70,11 @@ pub(crate) struct Frame<'a> {
     cells: Vec<usize>,
     /// Addresses of located tiles.
     sites: Vec<*mut u8>,
-    ports: Vec<PortState>,
+    /// The running group's lanes.
+    pass: Pass,
+    /// Lanes of the first of the programs that have joined a stream, and how many have.
+    stream: Pass,
+    joined: usize,
     /// The program's position, and its place in the grid's order.
     pub(crate) position: [u32; MAX_RANK],
     pub(crate) number: u64,
@@ -85,7 +90,9 @@ impl<'a> Frame<'a> {
             base,
             cells: vec![0; launch.plan.cells],
             sites: vec![std::ptr::null_mut(); launch.plan.sites],
-            ports: Vec::new(),
+            pass: Pass::default(),
+            stream: Pass::default(),
+            joined: 0,
             position: [0; MAX_RANK],
             number: 0,
         };
@@ -95,13 +102,34 @@ impl<'a> Frame<'a> {
         frame
     }
 
-    /// Runs the program at the frame's position.
+    /// Runs the program at the frame's position; if it only streams, perhaps not before `finish`.
     ///
     /// # Safety
     /// The launch's tensors are valid as `Program::run` asks.
     pub(crate) unsafe fn run(&mut self) -> Run {
+        let code = &self.launch.plan.code;
         // SAFETY: the caller's contract, passed on.
-        unsafe { self.steps(&self.launch.plan.code) }
+        unsafe {
+            match self.launch.plan.stream() {
+                Some((group, before)) => {
+                    self.steps(before)?;
+                    self.join_stream(group)
+                }
+                None => self.steps(code),
+            }
+        }
+    }
+
+    /// Runs what is left of programs that have begun.
+    ///
+    /// # Safety
+    /// The launch's tensors are valid as `Program::run` asks.
+    pub(crate) unsafe fn finish(&mut self) -> Run {
+        match self.launch.plan.stream() {
+            // SAFETY: the caller's contract, passed on.
+            Some((group, _)) => unsafe { self.run_stream(group) },
+            None => Ok(()),
+        }
     }
 
     fn at(&self, offset: usize) -> *mut u8 {

@@ -2,25 +2,28 @@
 //! `None` is an operator that the type does not have; the verifier refuses it earlier.
 
 use super::float::{Float, fma_narrow_odd};
-use super::lane::{Bool, Convert, Narrow, with_lane};
-use super::map::{DONE, Half, Kernel, Plain, kernel, map1, map2, map2_checked, map3};
+use super::lane::{Bool, Convert, ConvertAll, Lane, Narrow, with_lane};
+use super::map::{
+    DONE, Dst, Half, Kernel, Lanes, Plain, Src, kernel, map1, map2, map2_checked, map3,
+};
+use super::rows::copy_bytes;
 use cutile_ir::Element;
 use cutile_ir::op::{BinaryOp, CompareOp, UnaryOp};
 use half::{bf16, f16};
 
 macro_rules! k1 {
     ($a:ty, $d:ty, $f:expr) => {
-        kernel!(|dst, src, n| map1::<$a, $d>(dst, src, n, $f))
+        kernel!(|dst, src, lanes| map1::<$a, $d>(dst, src, lanes, $f))
     };
 }
 macro_rules! k2 {
     ($a:ty, $d:ty, $f:expr) => {
-        kernel!(|dst, src, n| map2::<$a, $a, $d>(dst, src, n, $f))
+        kernel!(|dst, src, lanes| map2::<$a, $a, $d>(dst, src, lanes, $f))
     };
 }
 macro_rules! checked {
     ($t:ty, $bad:expr, $f:expr) => {
-        kernel!(|dst, src, n| map2_checked::<Plain<$t>, Plain<$t>>(dst, src, n, $bad, $f))
+        kernel!(|dst, src, lanes| map2_checked::<Plain<$t>, Plain<$t>>(dst, src, lanes, $bad, $f))
     };
 }
 
@@ -121,8 +124,7 @@ macro_rules! binary_float {
 
 /// Integer operators; `$overflows` says when a quotient has no representation.
 macro_rules! binary_integer {
-    ($op:expr, $t:ident, $overflows:expr, $floor:expr, $ceil:expr) => {{
-        let _ = DONE;
+    ($op:expr, $t:ident, $overflows:expr, $floor:expr, $ceil:expr) => {
         Some(match $op {
             BinaryOp::Add => k2!(Plain<$t>, Plain<$t>, |a, b| a.wrapping_add(b)),
             BinaryOp::Sub => k2!(Plain<$t>, Plain<$t>, |a, b| a.wrapping_sub(b)),
@@ -141,7 +143,7 @@ macro_rules! binary_integer {
             BinaryOp::Shr => k2!(Plain<$t>, Plain<$t>, |a, b| a.wrapping_shr(b as u32)),
             BinaryOp::Minimum | BinaryOp::Maximum | BinaryOp::Pow => return None,
         })
-    }};
+    };
 }
 macro_rules! binary_signed {
     ($op:expr, $t:ident) => {
@@ -240,8 +242,8 @@ pub(crate) fn compare(op: CompareOp, element: Element) -> Option<Kernel> {
 pub(crate) fn select(bytes: usize) -> Option<Kernel> {
     macro_rules! k {
         ($t:ty) => {
-            kernel!(|dst, src, n| {
-                map3::<Plain<Bool>, Plain<$t>, Plain<$t>, Plain<$t>>(dst, src, n, |c, a, b| {
+            kernel!(|dst, src, lanes| {
+                map3::<Plain<Bool>, Plain<$t>, Plain<$t>, Plain<$t>>(dst, src, lanes, |c, a, b| {
                     if c.holds() { a } else { b }
                 })
             })
@@ -254,7 +256,7 @@ pub(crate) fn select(bytes: usize) -> Option<Kernel> {
 pub(crate) fn copy(bytes: usize) -> Option<Kernel> {
     macro_rules! k {
         ($t:ty) => {
-            kernel!(|dst, src, n| copy_lanes::<$t>(dst, src, n))
+            kernel!(|dst, src, lanes| copy_lanes::<$t>(dst, src, lanes))
         };
     }
     by_width(bytes, || k!(u8), || k!(u16), || k!(u32), || k!(u64))
@@ -263,18 +265,17 @@ pub(crate) fn copy(bytes: usize) -> Option<Kernel> {
 /// # Safety
 /// [`Kernel`]'s contract with one source.
 #[inline(always)]
-unsafe fn copy_lanes<T: super::lane::Lane>(
-    dst: *mut u8,
-    src: &[super::map::Src; 3],
-    n: usize,
-) -> usize {
-    // SAFETY: the caller's contract, passed on; source and destination don't overlap.
-    unsafe {
-        if src[0].uniform {
-            let one = *src[0].ptr.cast::<T>();
-            std::slice::from_raw_parts_mut(dst.cast::<T>(), n).fill(one);
-        } else {
-            std::ptr::copy_nonoverlapping(src[0].ptr.cast::<T>(), dst.cast::<T>(), n);
+unsafe fn copy_lanes<T: Lane>(dst: Dst, src: &[Src; 3], Lanes { n, rows }: Lanes) -> usize {
+    for row in 0..rows {
+        // SAFETY: the caller's contract, passed on; source and destination don't overlap.
+        unsafe {
+            let to = dst.lanes::<T>(row, n);
+            let from = src[0].ptr.offset(row as isize * src[0].row);
+            if src[0].uniform {
+                to.fill(*from.cast::<T>());
+            } else {
+                copy_bytes(to.as_mut_ptr().cast(), from, size_of_val(to));
+            }
         }
     }
     DONE
@@ -300,8 +301,8 @@ fn by_width(
 pub(crate) fn fma(element: Element) -> Option<Kernel> {
     macro_rules! wide {
         ($t:ty) => {
-            kernel!(|dst, src, n| {
-                map3::<Plain<$t>, Plain<$t>, Plain<$t>, Plain<$t>>(dst, src, n, |a, b, c| {
+            kernel!(|dst, src, lanes| {
+                map3::<Plain<$t>, Plain<$t>, Plain<$t>, Plain<$t>>(dst, src, lanes, |a, b, c| {
                     a.mul_add(b, c)
                 })
             })
@@ -309,8 +310,8 @@ pub(crate) fn fma(element: Element) -> Option<Kernel> {
     }
     macro_rules! narrow {
         ($t:ty) => {
-            kernel!(|dst, src, n| {
-                map3::<Half<$t>, Half<$t>, Half<$t>, Plain<$t>>(dst, src, n, |a, b, c| {
+            kernel!(|dst, src, lanes| {
+                map3::<Half<$t>, Half<$t>, Half<$t>, Plain<$t>>(dst, src, lanes, |a, b, c| {
                     <$t as Narrow>::round(fma_narrow_odd(a, b, c))
                 })
             })
@@ -339,18 +340,18 @@ pub(crate) fn convert(from: Element, to: Element) -> Option<Kernel> {
 
 fn convert_from<S>(to: Element) -> Option<Kernel>
 where
-    S: super::lane::Lane + super::lane::ConvertAll,
+    S: Lane + ConvertAll,
 {
     with_lane!(to, D => Some(convert_lanes::<S, D> as Kernel), None)
 }
 
 /// # Safety
 /// [`Kernel`]'s contract with one source.
-unsafe fn convert_lanes<S: super::lane::Lane + Convert<D>, D: super::lane::Lane>(
-    dst: *mut u8,
-    src: &[super::map::Src; 3],
-    n: usize,
+unsafe fn convert_lanes<S: Lane + Convert<D>, D: Lane>(
+    dst: Dst,
+    src: &[Src; 3],
+    lanes: Lanes,
 ) -> usize {
     // SAFETY: the caller's contract, passed on.
-    unsafe { map1::<Plain<S>, Plain<D>>(dst, src, n, |x| x.convert()) }
+    unsafe { map1::<Plain<S>, Plain<D>>(dst, src, lanes, |x| x.convert()) }
 }

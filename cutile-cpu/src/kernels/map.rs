@@ -1,64 +1,111 @@
-//! Loops over runs of elements. A kernel works on `n` consecutive elements; each source is either
-//! consecutive as well or one element for all lanes. Here is the loop, the operations stand in
-//! `unary`, `binary` and so on.
+//! Loops over lanes. A kernel works on rows of consecutive lanes; each source has such rows too, or
+//! one element for all lanes of a row. Here is the loop, the operations stand in `arith`.
 
 use super::lane::Lane;
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
+use std::mem::MaybeUninit;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-/// An operation over a run: writes `n` elements at `dst`. Gives [`DONE`], or the first lane that
-/// faults; then nothing of the run is written.
+/// An operation over rows of lanes. Gives [`DONE`], or the first lane that faults, counted over all
+/// rows; then nothing is written.
 ///
 /// # Safety
-/// `dst` is valid for writes of `n` destination elements, each source that the operation has for
-/// reads of `n` source elements (of one, if uniform); all are initialised, aligned to their
-/// elements, and `dst` overlaps no source.
-pub(crate) type Kernel = unsafe fn(dst: *mut u8, src: &[Src; 3], n: usize) -> usize;
+/// `dst` is valid for writes of the destination's lanes, each source that the operation has for
+/// reads of its own; all are initialised, aligned to their elements, and `dst` overlaps no source.
+pub(crate) type Kernel = unsafe fn(dst: Dst, src: &[Src; 3], lanes: Lanes) -> usize;
 
 /// What a kernel gives when no lane faults.
 pub(crate) const DONE: usize = usize::MAX;
+
+/// How many lanes: rows of `n`.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes {
+    pub(crate) n: usize,
+    pub(crate) rows: usize,
+}
+
+impl Lanes {
+    /// One row.
+    pub(crate) fn run(n: usize) -> Lanes {
+        Lanes { n, rows: 1 }
+    }
+}
+
+/// Where a kernel writes.
+#[derive(Clone, Copy)]
+pub(crate) struct Dst {
+    /// The first lane.
+    pub(crate) ptr: *mut u8,
+    /// Bytes from row to row.
+    pub(crate) row: isize,
+}
+
+impl Dst {
+    /// Of one row.
+    pub(crate) fn run(ptr: *mut u8) -> Dst {
+        Dst { ptr, row: 0 }
+    }
+
+    /// The lanes of a row.
+    ///
+    /// # Safety
+    /// The destination has that row of `n` elements, used by nobody else while the slice lives.
+    #[inline(always)]
+    pub(crate) unsafe fn lanes<'a, T: Lane>(self, row: usize, n: usize) -> &'a mut [T] {
+        // SAFETY: the caller's contract.
+        unsafe { from_raw_parts_mut(self.ptr.offset(row as isize * self.row).cast(), n) }
+    }
+}
 
 /// Where a kernel reads an operand.
 #[derive(Clone, Copy)]
 pub(crate) struct Src {
     /// The first element.
     pub(crate) ptr: *const u8,
-    /// The first element stands for all lanes.
+    /// The first element of a row stands for all its lanes.
     pub(crate) uniform: bool,
+    /// Bytes from row to row.
+    pub(crate) row: isize,
 }
 
 impl Src {
-    pub(crate) const NONE: Src = Src { ptr: std::ptr::null(), uniform: true };
+    pub(crate) const NONE: Src = Src { ptr: std::ptr::null(), uniform: true, row: 0 };
+
+    /// Of one row.
+    pub(crate) fn run(ptr: *const u8) -> Src {
+        Src { ptr, uniform: false, row: 0 }
+    }
+
+    /// One element for all lanes.
+    pub(crate) fn one(ptr: *const u8) -> Src {
+        Src { ptr, uniform: true, row: 0 }
+    }
 }
 
 /// Lanes that one turn of a loop takes: sources that need preparation (uniform ones, narrow floats)
 /// are prepared in arrays of this size on the stack.
-const BLOCK: usize = 128;
+pub(crate) const BLOCK: usize = 128;
 
 /// Makes a kernel: the portable code, and on x86-64 the same code for AVX2 and FMA, one of which is
 /// chosen when a program is prepared.
 macro_rules! kernel {
-    (|$dst:ident, $src:ident, $n:ident| $body:expr) => {{
-        unsafe fn portable(
-            $dst: *mut u8,
-            $src: &[$crate::kernels::map::Src; 3],
-            $n: usize,
-        ) -> usize {
+    (|$dst:ident, $src:ident, $lanes:ident| $body:expr) => {{
+        use $crate::kernels::map::{Dst, Kernel, Lanes, Src};
+        unsafe fn portable($dst: Dst, $src: &[Src; 3], $lanes: Lanes) -> usize {
             // SAFETY: the caller keeps `Kernel`'s contract.
             unsafe { $body }
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2($dst: *mut u8, $src: &[$crate::kernels::map::Src; 3], $n: usize) -> usize {
+        unsafe fn avx2($dst: Dst, $src: &[Src; 3], $lanes: Lanes) -> usize {
             // SAFETY: the caller keeps `Kernel`'s contract.
             unsafe { $body }
         }
         #[cfg(target_arch = "x86_64")]
-        let chosen: $crate::kernels::map::Kernel =
-            if $crate::kernels::map::has_avx2() { avx2 } else { portable };
+        let chosen: Kernel = if $crate::kernels::map::has_avx2() { avx2 } else { portable };
         #[cfg(not(target_arch = "x86_64"))]
-        let chosen: $crate::kernels::map::Kernel = portable;
+        let chosen: Kernel = portable;
         chosen
     }};
 }
@@ -74,11 +121,20 @@ pub(crate) fn has_avx2() -> bool {
 pub(crate) trait Read {
     type Stored: Lane;
     type Value: Copy;
+    /// A block on the stack, for values that are not read in place.
+    type Room;
+    fn room() -> Self::Room;
     fn zero() -> Self::Value;
     fn one(v: Self::Stored) -> Self::Value;
-    /// The values of consecutive elements, in place or in `room`.
-    fn block<'a>(from: &'a [Self::Stored], room: &'a mut [Self::Value; BLOCK])
-    -> &'a [Self::Value];
+    /// Fills the first `n` values of the room.
+    fn fill(room: &mut Self::Room, v: Self::Value, n: usize);
+    /// The first `n` values of the room, which `fill` has filled.
+    ///
+    /// # Safety
+    /// `fill` was called with at least `n`.
+    unsafe fn filled(room: &Self::Room, n: usize) -> &[Self::Value];
+    /// The values of consecutive elements, in place or in the room.
+    fn block<'a>(from: &'a [Self::Stored], room: &'a mut Self::Room) -> &'a [Self::Value];
 }
 
 /// Elements read as they are.
@@ -90,6 +146,21 @@ pub(crate) struct Half<T>(std::marker::PhantomData<T>);
 impl<T: Lane> Read for Plain<T> {
     type Stored = T;
     type Value = T;
+    // Not initialised: elements are read in place unless one stands for all.
+    type Room = [MaybeUninit<T>; BLOCK];
+    #[inline(always)]
+    fn room() -> Self::Room {
+        [const { MaybeUninit::uninit() }; BLOCK]
+    }
+    #[inline(always)]
+    fn fill(room: &mut Self::Room, v: T, n: usize) {
+        room[..n].fill(MaybeUninit::new(v));
+    }
+    #[inline(always)]
+    unsafe fn filled(room: &Self::Room, n: usize) -> &[T] {
+        // SAFETY: the caller's contract.
+        unsafe { from_raw_parts(room[..n].as_ptr().cast(), n) }
+    }
     #[inline(always)]
     fn zero() -> T {
         // SAFETY: every lane type is plain old data for which zero bits are a value.
@@ -100,7 +171,7 @@ impl<T: Lane> Read for Plain<T> {
         v
     }
     #[inline(always)]
-    fn block<'a>(from: &'a [T], _: &'a mut [T; BLOCK]) -> &'a [T] {
+    fn block<'a>(from: &'a [T], _: &'a mut Self::Room) -> &'a [T] {
         from
     }
 }
@@ -144,6 +215,19 @@ impl HalfLane for bf16 {
 impl<T: HalfLane> Read for Half<T> {
     type Stored = T;
     type Value = f32;
+    type Room = [f32; BLOCK];
+    #[inline(always)]
+    fn room() -> Self::Room {
+        [0.0; BLOCK]
+    }
+    #[inline(always)]
+    fn fill(room: &mut Self::Room, v: f32, n: usize) {
+        room[..n].fill(v);
+    }
+    #[inline(always)]
+    unsafe fn filled(room: &Self::Room, n: usize) -> &[f32] {
+        &room[..n]
+    }
     #[inline(always)]
     fn zero() -> f32 {
         0.0
@@ -155,7 +239,7 @@ impl<T: HalfLane> Read for Half<T> {
         wide[0]
     }
     #[inline(always)]
-    fn block<'a>(from: &'a [T], room: &'a mut [f32; BLOCK]) -> &'a [f32] {
+    fn block<'a>(from: &'a [T], room: &'a mut Self::Room) -> &'a [f32] {
         T::widen_all(from, &mut room[..from.len()]);
         &room[..from.len()]
     }
@@ -194,40 +278,51 @@ impl<T: HalfLane> Write for Half<T> {
     }
 }
 
-/// One source of a loop, prepared.
+/// One source of a loop.
 struct Operand<R: Read> {
-    ptr: *const R::Stored,
-    uniform: bool,
-    room: [R::Value; BLOCK],
+    src: Src,
+    /// Where the row begins.
+    at: *const R::Stored,
+    room: R::Room,
 }
 
 impl<R: Read> Operand<R> {
-    /// # Safety
-    /// As for a source of a [`Kernel`].
     #[inline(always)]
-    unsafe fn new(src: Src, n: usize) -> Self {
-        let ptr: *const R::Stored = src.ptr.cast();
-        let mut room = [R::zero(); BLOCK];
-        if src.uniform {
-            // SAFETY: a uniform source holds one element.
-            room[..n.min(BLOCK)].fill(R::one(unsafe { *ptr }));
+    fn new(src: Src) -> Self {
+        Operand { src, at: src.ptr.cast(), room: R::room() }
+    }
+
+    /// Goes to a row of `n` lanes; rows are visited from 0 on.
+    ///
+    /// # Safety
+    /// The source has that row.
+    #[inline(always)]
+    unsafe fn start(&mut self, row: usize, n: usize) {
+        // SAFETY: the caller's contract; of a uniform source a row holds one element.
+        unsafe {
+            self.at = self.src.ptr.offset(row as isize * self.src.row).cast();
+            if self.src.uniform && (row == 0 || self.src.row != 0) {
+                R::fill(&mut self.room, R::one(*self.at), n.min(BLOCK));
+            }
         }
-        Operand { ptr, uniform: src.uniform, room }
     }
 
     /// # Safety
-    /// `at + n` is within the run.
+    /// `at + n` is within the row, `n` at most a block.
     #[inline(always)]
     unsafe fn block(&mut self, at: usize, n: usize) -> &[R::Value] {
-        if self.uniform {
-            return &self.room[..n];
+        // SAFETY: the row holds `at + n` elements, or was filled for as many.
+        unsafe {
+            if self.src.uniform {
+                R::filled(&self.room, n)
+            } else {
+                R::block(from_raw_parts(self.at.add(at), n), &mut self.room)
+            }
         }
-        // SAFETY: the run holds `at + n` elements.
-        R::block(unsafe { from_raw_parts(self.ptr.add(at), n) }, &mut self.room)
     }
 }
 
-/// The ranges that a run of `n` falls into.
+/// The ranges that a row of `n` falls into.
 #[inline(always)]
 fn blocks(n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).step_by(BLOCK).map(move |at| (at, BLOCK.min(n - at)))
@@ -237,18 +332,21 @@ fn blocks(n: usize) -> impl Iterator<Item = (usize, usize)> {
 /// [`Kernel`]'s contract with one source.
 #[inline(always)]
 pub(crate) unsafe fn map1<A: Read, D: Write>(
-    dst: *mut u8,
+    dst: Dst,
     src: &[Src; 3],
-    n: usize,
+    Lanes { n, rows }: Lanes,
     f: impl Fn(A::Value) -> D::Value,
 ) -> usize {
-    let dst: *mut D::Stored = dst.cast();
-    // SAFETY: the caller's contract, passed on.
-    unsafe {
-        let mut a = Operand::<A>::new(src[0], n);
-        for (at, n) in blocks(n) {
-            let a = a.block(at, n);
-            D::block(from_raw_parts_mut(dst.add(at), n), |i| f(a[i]));
+    let mut a = Operand::<A>::new(src[0]);
+    for row in 0..rows {
+        // SAFETY: the caller's contract, passed on.
+        unsafe {
+            let dst = dst.lanes(row, n);
+            a.start(row, n);
+            for (at, n) in blocks(n) {
+                let a = a.block(at, n);
+                D::block(dst.get_unchecked_mut(at..at + n), |i| f(*a.get_unchecked(i)));
+            }
         }
     }
     DONE
@@ -258,21 +356,26 @@ pub(crate) unsafe fn map1<A: Read, D: Write>(
 /// [`Kernel`]'s contract with two sources.
 #[inline(always)]
 pub(crate) unsafe fn map2<A: Read, B: Read, D: Write>(
-    dst: *mut u8,
+    dst: Dst,
     src: &[Src; 3],
-    n: usize,
+    Lanes { n, rows }: Lanes,
     f: impl Fn(A::Value, B::Value) -> D::Value,
 ) -> usize {
-    let dst: *mut D::Stored = dst.cast();
-    // SAFETY: the caller's contract, passed on.
-    unsafe {
-        let mut a = Operand::<A>::new(src[0], n);
-        let mut b = Operand::<B>::new(src[1], n);
-        for (at, n) in blocks(n) {
-            let (a, b) = (a.block(at, n), b.block(at, n));
-            // Equal lengths, said once, so that the loop has no bounds checks.
-            let (a, b) = (&a[..n], &b[..n]);
-            D::block(from_raw_parts_mut(dst.add(at), n), |i| f(a[i], b[i]));
+    let mut a = Operand::<A>::new(src[0]);
+    let mut b = Operand::<B>::new(src[1]);
+    for row in 0..rows {
+        // SAFETY: the caller's contract, passed on.
+        unsafe {
+            let dst = dst.lanes(row, n);
+            a.start(row, n);
+            b.start(row, n);
+            for (at, n) in blocks(n) {
+                // Every block has `n` values: a check for each would keep the loop from vectors.
+                let (a, b) = (a.block(at, n), b.block(at, n));
+                D::block(dst.get_unchecked_mut(at..at + n), |i| {
+                    f(*a.get_unchecked(i), *b.get_unchecked(i))
+                });
+            }
         }
     }
     DONE
@@ -282,21 +385,27 @@ pub(crate) unsafe fn map2<A: Read, B: Read, D: Write>(
 /// [`Kernel`]'s contract with three sources.
 #[inline(always)]
 pub(crate) unsafe fn map3<A: Read, B: Read, C: Read, D: Write>(
-    dst: *mut u8,
+    dst: Dst,
     src: &[Src; 3],
-    n: usize,
+    Lanes { n, rows }: Lanes,
     f: impl Fn(A::Value, B::Value, C::Value) -> D::Value,
 ) -> usize {
-    let dst: *mut D::Stored = dst.cast();
-    // SAFETY: the caller's contract, passed on.
-    unsafe {
-        let mut a = Operand::<A>::new(src[0], n);
-        let mut b = Operand::<B>::new(src[1], n);
-        let mut c = Operand::<C>::new(src[2], n);
-        for (at, n) in blocks(n) {
-            let (a, b, c) = (a.block(at, n), b.block(at, n), c.block(at, n));
-            let (a, b, c) = (&a[..n], &b[..n], &c[..n]);
-            D::block(from_raw_parts_mut(dst.add(at), n), |i| f(a[i], b[i], c[i]));
+    let mut a = Operand::<A>::new(src[0]);
+    let mut b = Operand::<B>::new(src[1]);
+    let mut c = Operand::<C>::new(src[2]);
+    for row in 0..rows {
+        // SAFETY: the caller's contract, passed on.
+        unsafe {
+            let dst = dst.lanes(row, n);
+            a.start(row, n);
+            b.start(row, n);
+            c.start(row, n);
+            for (at, n) in blocks(n) {
+                let (a, b, c) = (a.block(at, n), b.block(at, n), c.block(at, n));
+                D::block(dst.get_unchecked_mut(at..at + n), |i| {
+                    f(*a.get_unchecked(i), *b.get_unchecked(i), *c.get_unchecked(i))
+                });
+            }
         }
     }
     DONE
@@ -308,24 +417,29 @@ pub(crate) unsafe fn map3<A: Read, B: Read, C: Read, D: Write>(
 /// [`Kernel`]'s contract with two sources.
 #[inline(always)]
 pub(crate) unsafe fn map2_checked<A: Read, D: Write>(
-    dst: *mut u8,
+    dst: Dst,
     src: &[Src; 3],
-    n: usize,
+    lanes: Lanes,
     faults: impl Fn(A::Value, A::Value) -> bool,
     f: impl Fn(A::Value, A::Value) -> D::Value,
 ) -> usize {
-    // SAFETY: the caller's contract, passed on.
-    unsafe {
-        let mut a = Operand::<A>::new(src[0], n);
-        let mut b = Operand::<A>::new(src[1], n);
-        for (at, n) in blocks(n) {
-            let (a, b) = (a.block(at, n), b.block(at, n));
-            let any = a.iter().zip(b).fold(false, |any, (a, b)| any | faults(*a, *b));
-            if any {
-                let lane = a.iter().zip(b).position(|(a, b)| faults(*a, *b));
-                return at + lane.unwrap_or(0);
+    let mut a = Operand::<A>::new(src[0]);
+    let mut b = Operand::<A>::new(src[1]);
+    for row in 0..lanes.rows {
+        // SAFETY: the caller's contract, passed on.
+        unsafe {
+            a.start(row, lanes.n);
+            b.start(row, lanes.n);
+            for (at, n) in blocks(lanes.n) {
+                let (a, b) = (a.block(at, n), b.block(at, n));
+                let any = a.iter().zip(b).fold(false, |any, (a, b)| any | faults(*a, *b));
+                if any {
+                    let lane = a.iter().zip(b).position(|(a, b)| faults(*a, *b));
+                    return row * lanes.n + at + lane.unwrap_or(0);
+                }
             }
         }
-        map2::<A, A, D>(dst, src, n, f)
     }
+    // SAFETY: the caller's contract, passed on.
+    unsafe { map2::<A, A, D>(dst, src, lanes, f) }
 }

@@ -2,7 +2,7 @@
 //! f32 first, which is exact, and so are their products; integers are summed here.
 
 use super::lane::{Convert, Lane, with_lane};
-use super::map::{Kernel, kernel};
+use super::map::{DONE, Dst, Kernel, Lanes, Src, kernel};
 use cutile_ir::Element;
 use gemm::Parallelism;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
@@ -222,10 +222,9 @@ unsafe fn integers<S: Lane + Convert<i32>>(p: &Product) {
         for i in 0..p.m {
             let acc = p.acc.cast::<i32>().add(i * p.acc_stride);
             for k in 0..p.k {
-                use super::map::Src;
-                let a = Src { ptr: wide.a.ptr.add((i * p.k + k) * 4), uniform: true };
-                let b = Src { ptr: wide.b.ptr.add(k * p.n * 4), uniform: false };
-                row(acc.cast(), &[a, b, Src::NONE], p.n);
+                let a = Src::one(wide.a.ptr.add((i * p.k + k) * 4));
+                let b = Src::run(wide.b.ptr.add(k * p.n * 4));
+                row(Dst::run(acc.cast()), &[a, b, Src::NONE], Lanes::run(p.n));
             }
         }
     }
@@ -233,12 +232,12 @@ unsafe fn integers<S: Lane + Convert<i32>>(p: &Product) {
 
 /// Adds a multiple of a row to a row, in i32.
 fn multiply_row() -> Kernel {
-    kernel!(|dst, src, n| {
+    kernel!(|dst, src, lanes| {
         let a = *src[0].ptr.cast::<i32>();
-        let b = from_raw_parts(src[1].ptr.cast::<i32>(), n);
-        for (acc, b) in from_raw_parts_mut(dst.cast::<i32>(), n).iter_mut().zip(b) {
+        let b = from_raw_parts(src[1].ptr.cast::<i32>(), lanes.n);
+        for (acc, b) in dst.lanes::<i32>(0, lanes.n).iter_mut().zip(b) {
             *acc = acc.wrapping_add(a.wrapping_mul(*b));
         }
-        super::map::DONE
+        DONE
     })
 }

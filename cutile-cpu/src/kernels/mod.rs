@@ -7,3 +7,4 @@ pub(crate) mod lane;
 pub(crate) mod map;
 pub(crate) mod mma;
 pub(crate) mod reduce;
+pub(crate) mod rows;

@@ -3,7 +3,7 @@
 
 use super::float::Float;
 use super::lane::{Bool, Lane};
-use super::map::{Half, Plain, Read, Write};
+use super::map::{BLOCK, Half, Plain, Read, Write};
 use cutile_ir::Element;
 use cutile_ir::op::ReduceKind;
 use half::{bf16, f16};
@@ -17,8 +17,6 @@ use std::slice::{from_raw_parts, from_raw_parts_mut};
 pub(crate) type Reduction =
     unsafe fn(dst: *mut u8, src: *const u8, n: usize, stride: isize, lanes: usize);
 
-/// Elements that are prepared at once, on the stack.
-const BLOCK: usize = 128;
 /// Running results of a run; they are combined at its end.
 const PARTIAL: usize = 16;
 
@@ -107,7 +105,7 @@ unsafe fn fold<R: Read, W: Write<Value = R::Value>, F: Fold<R::Value>>(
 unsafe fn run<R: Read, F: Fold<R::Value>>(src: *const u8, n: usize, stride: isize) -> R::Value {
     let dense = stride == size_of::<R::Stored>() as isize;
     let mut partial = [R::zero(); PARTIAL];
-    let mut room = [R::zero(); BLOCK];
+    let mut room = R::room();
     let mut gathered: [R::Stored; BLOCK];
     // SAFETY: index 0 is in the run.
     let first = unsafe { *src.cast::<R::Stored>() };
@@ -159,7 +157,7 @@ unsafe fn rows<R: Read, W: Write<Value = R::Value>, F: Fold<R::Value>>(
 ) {
     let lanes = dst.len();
     let mut sum = [F::IDENTITY; BLOCK];
-    let mut room = [R::zero(); BLOCK];
+    let mut room = R::room();
     for row in 0..n {
         // SAFETY: each of `n` rows holds `lanes` elements.
         let from =

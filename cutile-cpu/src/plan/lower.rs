@@ -96,7 +96,7 @@ impl Lower<'_> {
         let (buffers, frame_bytes) =
             self.buffers.place(tiles_at).ok_or_else(|| self.too_large())?;
         shift_chunks(&mut self.code, chunks_at as u32);
-        Ok(Plan {
+        let mut plan = Plan {
             code: self.code,
             constants: self.constants,
             scalars,
@@ -104,7 +104,10 @@ impl Lower<'_> {
             frame_bytes,
             cells: self.cells as usize,
             sites: self.sites as usize,
-        })
+            streams: false,
+        };
+        plan.streams = plan.can_stream();
+        Ok(plan)
     }
 
     fn too_large(&self) -> PrepareError {

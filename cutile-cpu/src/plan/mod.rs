@@ -65,11 +65,45 @@ pub(crate) struct Plan {
     pub(crate) frame_bytes: usize,
     pub(crate) cells: usize,
     pub(crate) sites: usize,
+    /// The program finds tiles, then runs one group that faults nowhere and leaves nothing in the
+    /// frame: programs may run side by side.
+    pub(crate) streams: bool,
 }
 
 impl Plan {
     pub(crate) fn new(kernel: &Kernel) -> Result<Plan, PrepareError> {
         lower::lower(kernel.function())
+    }
+
+    /// The group of a program that only streams, and the steps before it.
+    pub(crate) fn stream(&self) -> Option<(&Group, &[Instr])> {
+        match self.code.split_last() {
+            Some((Instr::Group(g), before)) if self.streams => Some((g, before)),
+            _ => None,
+        }
+    }
+
+    /// Whether `streams` holds.
+    fn can_stream(&self) -> bool {
+        let Some((Instr::Group(g), before)) = self.code.split_last() else { return false };
+        let finds = before.iter().all(|i| {
+            matches!(
+                i,
+                Instr::Scalar(_) | Instr::Query { .. } | Instr::Locate(_) | Instr::Min { .. }
+            )
+        });
+        let launch_wide = |slot: &Slot| {
+            self.constants.iter().any(|(s, _)| s == slot)
+                || self.scalars.iter().any(|(_, s)| s == slot)
+        };
+        let keeps_nothing = g.ports.iter().all(|p| match &p.kind {
+            PortKind::Uniform(slot) => launch_wide(slot),
+            PortKind::Inner { chunk, .. } => chunk.is_some(),
+            PortKind::Source { root, .. } => matches!(root, Root::Memory(..)),
+            PortKind::Target(_) => false,
+            PortKind::Store { .. } => true,
+        });
+        finds && keeps_nothing && g.rects.len() == 1 && g.ops.iter().all(|op| op.check.is_none())
     }
 }
 
