@@ -11,6 +11,8 @@ mod config;
 pub mod dsl;
 pub mod error;
 mod host;
+#[cfg(feature = "jit")]
+mod jit;
 pub mod launch;
 mod loader;
 pub mod prelude;

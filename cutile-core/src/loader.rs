@@ -9,6 +9,7 @@ use cutile_bundle::key::{FactsClass, Key};
 use cutile_bundle::lookup::{Device, Library};
 use cutile_bundle::options::Options;
 use cutile_bundle::record::{Recorded, append};
+use cutile_bundle::target::Arch;
 use cutile_ir::Specialisation;
 
 use crate::config::config;
@@ -60,6 +61,14 @@ pub(crate) fn record(
     })
 }
 
+/// The architecture that uses most of a GPU: Hopper's matrix instructions are in `sm_90a` alone.
+pub(crate) fn arch(capability: (u16, u16)) -> Arch {
+    match capability {
+        (9, 0) => Arch::exact(9, 0),
+        (major, minor) => Arch::new(major, minor),
+    }
+}
+
 fn library() -> Result<&'static Library, DeviceError> {
     static LIBRARY: OnceLock<Result<Library, DeviceError>> = OnceLock::new();
     let library =
@@ -69,25 +78,29 @@ fn library() -> Result<&'static Library, DeviceError> {
 
 fn missing(request: &Request<'_>, library: &Library, reason: &str) -> MissingKernel {
     let kernel = request.kernel.name().to_string();
-    let (major, minor) = request.capability;
-    let suffix = if request.capability == (9, 0) { "a" } else { "" };
+    let arch = arch(request.capability);
     MissingKernel {
         specialisation: match request.specialisation.text(request.signature.entry()) {
             text if text.is_empty() => "these arguments".to_string(),
             text => text,
         },
-        gpu: format!("{} (sm_{major}{minor})", request.gpu),
-        command: format!("cargo cutile build-kernels --arch sm_{major}{minor}{suffix}"),
-        detail: format!("; {reason}{}", library.describe(&kernel)),
+        gpu: format!("{} ({arch})", request.gpu),
+        command: format!("cargo cutile build-kernels --arch {arch}"),
+        detail: format!("; {reason}; looked in:{}", library.describe(&kernel)),
         kernel,
     }
 }
 
+#[cfg(feature = "jit")]
+use crate::jit::compile;
+
+/// Compiling at run time needs feature `jit`.
+#[cfg(not(feature = "jit"))]
 fn compile(
     _: &Request<'_>,
     _: Key,
     _: &Library,
 ) -> Result<Result<BuiltKernel, String>, DeviceError> {
-    Ok(Err("this program was built without feature `jit`, so it compiles no kernels; looked in:"
+    Ok(Err("this program was built without feature `jit`, so it compiles no kernels itself"
         .to_string()))
 }

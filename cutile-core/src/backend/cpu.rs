@@ -9,7 +9,7 @@ use cutile_cpu::{Program, RunError, Scalar, TensorArg};
 use cutile_ir::MAX_RANK;
 use smallvec::SmallVec;
 
-use super::specialisation;
+use super::{lines, specialisation};
 use crate::error::LaunchReason;
 use crate::host::RawTensor;
 use crate::launch::{
@@ -70,10 +70,8 @@ fn build(
         let specialisation = specialisation.text(signature.entry());
         kernel.refuse(LaunchReason::Specialisation { specialisation, messages })
     };
-    let specialised =
-        cutile_ir::specialise(&signature.module, &specialisation).map_err(|errors| {
-            refuse(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
-        })?;
+    let specialised = cutile_ir::specialise(&signature.module, &specialisation)
+        .map_err(|errors| refuse(lines(&errors)))?;
     Ok(Program::new(&specialised).map_err(|error| refuse(error.to_string()))?)
 }
 

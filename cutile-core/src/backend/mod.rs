@@ -8,7 +8,7 @@ mod ptx;
 use std::task::Poll;
 
 use cuda_async::{DeviceError, DeviceKind, ErrorKind, ExecutionContext};
-use cutile_ir::{ConstKind, ConstValue, Specialisation};
+use cutile_ir::{ConstKind, ConstValue, Diagnostic, Specialisation};
 
 use crate::launch::{Arg, ArgList, Bound, KernelDef, Signature, Values};
 
@@ -52,6 +52,11 @@ fn check_poison(arg: &Arg<'_>) -> Result<(), DeviceError> {
     };
     let (device, bytes) = (tensor.buffer.device().id(), tensor.buffer.len());
     Err(ErrorKind::Poisoned { device, bytes, origin: origin.clone() }.into())
+}
+
+/// Messages, one a line.
+pub(crate) fn lines(messages: &[Diagnostic]) -> String {
+    messages.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// The values of a launch in the IR's own form.

@@ -193,6 +193,16 @@ macro_rules! permute {
 }
 permute!((A); (A B); (A B D); (A B D E); (A B D E F); (A B D E F G));
 
+/// A tensor of shape `S` can be cut into tiles of shape `Self`: equal rank.
+#[diagnostic::on_unimplemented(
+    message = "a tensor of shape `{S}` can't be cut into tiles of shape `{Self}`",
+    label = "the ranks differ"
+)]
+pub trait Cuts<S>: ShapeType {}
+
+#[diagnostic::do_not_recommend]
+impl<S: ShapeType, P: ShapeType<Rank = S::Rank>> Cuts<S> for P {}
+
 /// `Self` can be broadcast to `P`: equal rank (extents of 1 grow; the front end checks the extents).
 #[diagnostic::on_unimplemented(
     message = "a tile of shape `{Self}` can't be broadcast to `{P}`",

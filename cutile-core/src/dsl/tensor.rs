@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::{
     element::Element,
     kernel_only,
-    shape::{Shape, ShapeType},
+    shape::{Cuts, Shape, ShapeType},
     tile::Tile,
 };
 
@@ -47,7 +47,7 @@ impl<T: Element, S: ShapeType> Tensor<T, S> {
     }
 
     /// The tensor cut into tiles of `shape`; the last ones may be ragged.
-    pub fn partition<P: ShapeType<Rank = S::Rank>>(
+    pub fn partition<P: Cuts<S>>(
         &self,
         shape: Shape<P>,
     ) -> PartitionView<'_, T, P> {
@@ -56,7 +56,7 @@ impl<T: Element, S: ShapeType> Tensor<T, S> {
     }
 
     /// This program's sub-tensor cut into tiles of `shape`.
-    pub fn partition_mut<P: ShapeType<Rank = S::Rank>>(
+    pub fn partition_mut<P: Cuts<S>>(
         &mut self,
         shape: Shape<P>,
     ) -> PartitionViewMut<'_, T, P> {
@@ -65,7 +65,7 @@ impl<T: Element, S: ShapeType> Tensor<T, S> {
     }
 
     /// The tile of shape `P` at tile index `index`.
-    pub fn load_tile<P: ShapeType<Rank = S::Rank>>(
+    pub fn load_tile<P: Cuts<S>>(
         &self,
         shape: Shape<P>,
         index: P::Index,

@@ -4,10 +4,12 @@
 //! - `tensor`, `partition`: device memory with a type and a shape.
 //! - `read`, `transfer`: copies to the host and between devices.
 //! - `shared`: tensors behind an `Arc`.
+//! - `declared`: tensors in operations made with `with_context`.
 //! - `operation`: what operations that yield tensors can do.
 //!
 //! Kernels and launches are in `launch/`.
 
+mod declared;
 mod element;
 mod operation;
 mod partition;

@@ -33,7 +33,7 @@ sums!(i8 => i8, i16 => i16, i32 => i32, i64 => i64, u8 => u8, u16 => u16, u32 =>
 /// use cutile_core::TensorOperation;
 /// use cutile_kernels::api;
 /// let total = api::sum(api::arange::<i32>(101)).sync()?;
-/// assert_eq!(total.shape(), []);
+/// assert!(total.shape().is_empty());
 /// assert_eq!(total.to_host_vec().sync()?, [5050]);
 /// # Ok::<(), cuda_async::DeviceError>(())
 /// ```

@@ -1,5 +1,9 @@
 //! The tests that are about the whole: one binary, a module for each subject.
 
+mod child;
+mod devices;
+mod language;
+mod launch_errors;
 mod spec;
 mod tensors;
 mod ui;

@@ -3,7 +3,7 @@
 use super::vocabulary;
 use crate::dsl::{
     element::Element,
-    shape::{Dim, Shape, ShapeType},
+    shape::{Cuts, Dim, Shape, ShapeType},
     tensor::{PartitionView, Tensor},
     tile::Tile,
 };
@@ -11,7 +11,7 @@ use crate::dsl::{
 vocabulary! {
     /// The tile of `x` at this program's position, of the shape of this program's sub-tensor of `y`. Ragged at the edge of
     /// `x`. The tensors have equal rank; their element types may differ.
-    fn load_tile_like[T: Element, U: Element, X: ShapeType, S: ShapeType<Rank = X::Rank>](
+    fn load_tile_like[T: Element, U: Element, X: ShapeType, S: Cuts<X>](
         x: &Tensor<T, X>,
         y: &Tensor<U, S>,
     ) -> Tile<T, S>;
@@ -23,13 +23,13 @@ vocabulary! {
         y: &Tensor<U, (A, B)>,
     ) -> Tile<T, (A, B)>;
     /// As [`load_tile_like`], for tensors of rank 3.
-    fn load_tile_like_3d[T: Element, U: Element, X: ShapeType<Rank = [(); 3]>, A: Dim, B: Dim, D: Dim](
-        x: &Tensor<T, X>,
+    fn load_tile_like_3d[T: Element, U: Element, X: Dim, Y: Dim, Z: Dim, A: Dim, B: Dim, D: Dim](
+        x: &Tensor<T, (X, Y, Z)>,
         y: &Tensor<U, (A, B, D)>,
     ) -> Tile<T, (A, B, D)>;
     /// As [`load_tile_like`], for tensors of rank 4.
-    fn load_tile_like_4d[T: Element, U: Element, X: ShapeType<Rank = [(); 4]>, A: Dim, B: Dim, D: Dim, E: Dim](
-        x: &Tensor<T, X>,
+    fn load_tile_like_4d[T: Element, U: Element, W: Dim, X: Dim, Y: Dim, Z: Dim, A: Dim, B: Dim, D: Dim, E: Dim](
+        x: &Tensor<T, (W, X, Y, Z)>,
         y: &Tensor<U, (A, B, D, E)>,
     ) -> Tile<T, (A, B, D, E)>;
     /// This program's sub-tensor of `y`.
@@ -37,7 +37,7 @@ vocabulary! {
     /// Writes this program's sub-tensor of `y`; elements outside the tensor are left out.
     fn store_tile[T: Element, S: ShapeType](tile: Tile<T, S>, y: &mut Tensor<T, S>);
     /// The tile of `x` of the given shape at a tile index. An index outside the tensor is a fault.
-    fn load_tile[T: Element, X: ShapeType, P: ShapeType<Rank = X::Rank>](
+    fn load_tile[T: Element, X: ShapeType, P: Cuts<X>](
         x: &Tensor<T, X>,
         shape: Shape<P>,
         index: P::Index,
