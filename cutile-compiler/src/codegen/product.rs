@@ -218,8 +218,8 @@ impl<'k> Emitter<'k> {
             0 => "0".to_string(),
             mask => format!("(({name}_row >> {}) & {mask}) << 4", m.shift),
         };
-        self.body.line(format!("let {name}_row = {} + {name}_row * {};", operand.base, m.stride));
         self.body.line(format!("let {name}_swizzle = {swizzle};"));
+        self.body.line(format!("let {name}_row = {} + {name}_row * {};", operand.base, m.stride));
         self.body.line(format!("let {name}_column = ({column}) * {bytes};"));
         Fragments { name, operand: operand.clone(), side, along, scattered: false, k: mma.k }
     }
@@ -263,8 +263,6 @@ impl<'k> Emitter<'k> {
             all
         };
         let (rows, columns) = (distinct(0), distinct(1));
-        let (from, to) = (names::repr(operand), names::repr(wide));
-        let _ = (from, to);
         let cast = |v: &str| convert(operand, wide, v);
         for m in &rows {
             self.elements(left, &format!("a{m}_"), &place(0, *m), &i, unroll, bytes, true);

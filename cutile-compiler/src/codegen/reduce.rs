@@ -38,10 +38,10 @@ impl<'k> Emitter<'k> {
         let value = self.operand(*x, layout);
         let value = self.in_variable(value, "whole");
         let combine = combine(*kind, element);
-        let value = self.partials(&value, layout, axis, *kind, element, &combine, &tile.lengths);
+        let terms = self.partials(&value, layout, axis, (*kind, element), &combine, &tile.lengths);
         let result = self.mapping.get(layout).without_axis(axis);
         let result = self.mapping.intern(result);
-        let value = self.fold_registers(&value, layout, result, axis, &combine);
+        let value = self.fold_registers(&terms, layout, result, axis, &combine);
         let value = self.fold_lanes(value, layout, axis, &combine);
         let value = self.fold_warps(value, layout, result, axis, &combine);
         let value = finish(*kind, element, &value);
@@ -56,46 +56,41 @@ impl<'k> Emitter<'k> {
         Ok(())
     }
 
-    /// Each register's own partial result: converted, with the identity in place of absent elements.
-    #[allow(clippy::too_many_arguments, reason = "the parts of one operation")]
+    /// Each register's own partial result as an expression, written where it is folded, so that few are live at once:
+    /// converted, with the identity in place of absent elements.
     fn partials(
         &mut self,
         value: &str,
         layout: LayoutId,
         axis: usize,
-        kind: ReduceKind,
-        element: Element,
+        (kind, element): (ReduceKind, Element),
         combine: &Combine,
         lengths: &[Length],
-    ) -> String {
-        let value = if is_arg(kind) {
-            let at = self.coordinates(layout);
-            let l = self.mapping.get(layout);
-            let each: Vec<String> = (0..l.register_count())
-                .map(|r| {
+    ) -> Vec<String> {
+        let at = self.coordinates(layout);
+        let l = self.mapping.get(layout).clone();
+        let wide = accumulator(kind, element);
+        (0..l.register_count())
+            .map(|r| {
+                let mut term = convert(element, wide, &format!("{value}.r{r}"));
+                if is_arg(kind) {
                     let index = super::lengths::sum(&at[axis], l.register_coord(r)[axis]);
-                    let wide =
-                        convert(element, accumulator(kind, element), &format!("{value}.r{r}"));
-                    format!("reduce::candidate({wide}, ({index}) as u32)")
-                })
-                .collect();
-            self.fragment_of(layout, each)
-        } else {
-            let wide = accumulator(kind, element);
-            if wide == element {
-                value.to_string()
-            } else {
-                format!("{value}.map(|a| {})", convert(element, wide, "a"))
-            }
-        };
-        let value = self.in_variable(value, "wide");
-        self.masked(&value, layout, lengths, axis..axis + 1, &combine.identity)
+                    term = format!("reduce::candidate({term}, ({index}) as u32)");
+                }
+                match self.valid(layout, r, lengths, axis..axis + 1) {
+                    Some(valid) => {
+                        format!("if {valid} {{ {term} }} else {{ {} }}", combine.identity)
+                    }
+                    None => term,
+                }
+            })
+            .collect()
     }
 
     /// Folds the registers of one thread that differ along the axis alone: halves, so that sums stay exact longer.
     fn fold_registers(
         &mut self,
-        value: &str,
+        terms: &[String],
         layout: LayoutId,
         result: LayoutId,
         axis: usize,
@@ -114,7 +109,7 @@ impl<'k> Emitter<'k> {
             .map(|mut group| {
                 group.sort();
                 let terms: Vec<String> =
-                    group.iter().map(|(_, r)| format!("{value}.r{r}")).collect();
+                    group.iter().map(|(_, r)| terms[*r].clone()).collect();
                 tree(&terms, combine)
             })
             .collect();

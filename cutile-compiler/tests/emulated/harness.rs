@@ -110,7 +110,8 @@ pub(crate) struct Outcome {
 
 /// Runs a compiled kernel over a grid.
 pub(crate) fn launch(k: &CompiledKernel, grid: &[u32], args: &[Arg]) -> Outcome {
-    let module = ptx_emulator::Module::parse(&k.ptx.text).unwrap_or_else(|e| panic!("{e:?}\n{}", k.ptx.text));
+    let module = ptx_emulator::Module::parse(&k.ptx.text)
+        .unwrap_or_else(|e| panic!("{e:?}\n{}", k.ptx.text));
     let memory = Arc::new(Memory::new());
     let program = module.load(&memory).unwrap();
     let record = memory.alloc(64).unwrap();

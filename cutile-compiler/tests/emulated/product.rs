@@ -1,0 +1,126 @@
+//! Matrix products: by multiply-adds and by matrix instructions, copied ahead or not, ragged and turned.
+
+use crate::harness::*;
+
+/// z = x y, with tiles of BM x BN and steps of BK.
+fn gemm(element: &str, acc: &str, [bm, bn, bk]: [usize; 3], transposed: bool) -> String {
+    let (yt, view, index) = if transposed {
+        ("permute [1, 0] %b0", format!("{bn}, {bk}"), "%j, %k")
+    } else {
+        ("", format!("{bk}, {bn}"), "%k, %j")
+    };
+    let (first, b) = if transposed {
+        ("%b0", format!("%b = {yt} : {element}[{bk}, {bn}]"))
+    } else {
+        ("%b", String::new())
+    };
+    format!(
+        "
+files [\"src/gemm.rs\"]
+entry @gemm(%z: partitioned {acc}[?, ?] by [{bm}, {bn}], %x: tensor {element}[?, ?], %y: tensor {element}[?, ?]) {{
+    %pz = partition %z : view {acc}[{bm}, {bn}]
+    %px = partition %x : view {element}[{bm}, {bk}]
+    %py = partition %y : view {element}[{view}]
+    %i = program_id 0 : i32
+    %j = program_id 1 : i32
+    %zero = constant 0 : i32
+    %one = constant 1 : i32
+    %n = tile_count %px 1 : i32
+    %z0 = constant 0.0 : {acc}[{bm}, {bn}]
+    %r = for %zero %n %one [%z0] (%k: i32, %acc: {acc}[{bm}, {bn}]) {{
+        %a = load %px [%i, %k] clip : {element}[{bm}, {bk}] loc 0:5:9
+        {first} = load %py [{index}] clip : {element}[{view}] loc 0:6:9
+        {b}
+        %s = mma %a %b %acc : {acc}[{bm}, {bn}] loc 0:7:9
+        yield %s
+    }} : {acc}[{bm}, {bn}]
+    store %r %pz [%i, %j]
+    yield
+}}
+"
+    )
+}
+
+fn check<T: Pod>(
+    text: &str,
+    tile: [usize; 3],
+    [m, n, k]: [usize; 3],
+    transposed: bool,
+    encode: fn(f32) -> T,
+    decode: fn(T) -> f64,
+) {
+    let x: Vec<T> = noise(m * k, 5).into_iter().map(encode).collect();
+    let y: Vec<T> = noise(k * n, 6).into_iter().map(encode).collect();
+    let [m64, n64, k64] = [m as i64, n as i64, k as i64];
+    let y_arg = if transposed {
+        let t: Vec<T> = (0..n * k).map(|i| y[(i % k) * n + i / k]).collect();
+        tensor(&t, &[n64, k64])
+    } else {
+        tensor(&y, &[k64, n64])
+    };
+    let args = [tensor(&vec![f32::NAN; m * n], &[m64, n64]), tensor(&x, &[m64, k64]), y_arg];
+    let grid = [m.div_ceil(tile[0]) as u32, n.div_ceil(tile[1]) as u32];
+    run(text, &grid, &args, |o| {
+        let got = o.tensors[0].values::<f32>();
+        for i in 0..m {
+            for j in 0..n {
+                let want: f64 = (0..k).map(|l| decode(x[i * k + l]) * decode(y[l * n + j])).sum();
+                // Products are exact; a sum of k terms below 1 in f32.
+                let bound = k as f64 * k as f64 * 6e-8;
+                assert!(
+                    (f64::from(got[i * n + j]) - want).abs() <= bound,
+                    "{i} {j}: {} {want}",
+                    got[i * n + j]
+                );
+            }
+        }
+    });
+}
+
+fn bf16(v: f32) -> u16 {
+    (v.to_bits() >> 16) as u16
+}
+
+fn from_bf16(v: u16) -> f64 {
+    f32::from_bits(u32::from(v) << 16).into()
+}
+
+#[test]
+fn f32_by_multiply_adds() {
+    for (tile, sizes) in
+        [([32, 32, 16], [64, 64, 48]), ([16, 64, 8], [20, 72, 20]), ([3, 5, 7], [6, 10, 14])]
+    {
+        for transposed in [false, true] {
+            check(&gemm("f32", "f32", tile, transposed), tile, sizes, transposed, |v| v, f64::from);
+        }
+    }
+}
+
+#[test]
+fn bf16_by_matrix_instructions() {
+    for (tile, sizes, both) in [
+        ([64, 64, 32], [128, 64, 160], true),
+        ([32, 16, 16], [40, 24, 56], true),
+        ([128, 128, 32], [128, 128, 64], false),
+    ] {
+        for transposed in [false, true].into_iter().take(1 + both as usize) {
+            check(&gemm("bf16", "f32", tile, transposed), tile, sizes, transposed, bf16, from_bf16);
+        }
+    }
+}
+
+#[test]
+fn tf32_by_matrix_instructions() {
+    let tf32 = |v: f32| f32::from_bits(v.to_bits() & !0x1fff);
+    for transposed in [false, true] {
+        let tile = [32, 32, 16];
+        check(
+            &gemm("tf32", "f32", tile, transposed),
+            tile,
+            [32, 64, 40],
+            transposed,
+            tf32,
+            f64::from,
+        );
+    }
+}
