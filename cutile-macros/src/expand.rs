@@ -130,3 +130,77 @@ fn fallback(compiled: &Compiled) -> Option<TokenStream> {
         };
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::str::FromStr;
+
+    use proc_macro2::{Group, TokenTree};
+
+    use super::*;
+
+    const SOURCE: &str = "pub(crate) mod kernels {
+        use cutile::core::*;
+        const N: i32 = 4;
+        #[cutile::entry(specialize(S = [4], BK = 2))]
+        fn k<T: Number, const S: [i32; 1], const BK: i32>(a: T, x: &Tensor<T, { [-1] }>, y: &mut Tensor<T, S>) {
+            let t = reduce_max(x.load_tile(const_shape![BK, N], [0, S[0]]), 1).permute(const_array![0]);
+            if t < a && BK == 2 { assert!(N > 3); y.store(scale::<S, { [N] }, true>(t)); }
+            for i in (0..N).step_by(BK) { super::other::helper::<BK>(i); }
+        }
+        pub(super) fn scale<const S: [i32; 1], const Q: [i32; 1], const UP: bool>(t: Tile<f32, S>) -> Tile<f32, S> { t }
+    }";
+
+    /// Every stream that differs by one token left out.
+    fn shortened(tokens: &TokenStream) -> Vec<TokenStream> {
+        let list: Vec<TokenTree> = tokens.clone().into_iter().collect();
+        let mut all = Vec::new();
+        for (i, token) in list.iter().enumerate() {
+            let with = |middle: Option<TokenTree>| {
+                list[..i]
+                    .iter()
+                    .cloned()
+                    .chain(middle)
+                    .chain(list[i + 1..].iter().cloned())
+                    .collect()
+            };
+            all.push(with(None));
+            if let TokenTree::Group(g) = token {
+                let groups = shortened(&g.stream())
+                    .into_iter()
+                    .map(|inner| Group::new(g.delimiter(), inner));
+                all.extend(groups.map(|g| with(Some(TokenTree::Group(g)))));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn no_module_makes_it_panic() {
+        let tokens = TokenStream::from_str(SOURCE).expect("the source is tokens");
+        for tokens in shortened(&tokens) {
+            module(TokenStream::new(), tokens);
+        }
+    }
+
+    #[test]
+    fn expansions_are_rust() {
+        let expanded = module(
+            quote!(crate = cutile_core),
+            TokenStream::from_str(SOURCE).expect("the source is tokens"),
+        );
+        let file: syn::File = syn::parse2(expanded).expect("the expansion is Rust");
+        let Some(Item::Mod(m)) = file.items.first() else { panic!("a module is expected") };
+        let names: Vec<String> = m
+            .content
+            .iter()
+            .flat_map(|(_, items)| items)
+            .filter_map(|item| match item {
+                Item::Fn(f) => Some(format!("fn {}", f.sig.ident)),
+                Item::Mod(m) => Some(format!("mod {}", m.ident)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(names, ["fn k", "mod k", "fn scale", "mod scale"]);
+    }
+}

@@ -47,29 +47,19 @@ impl<T: Element, S: ShapeType> Tensor<T, S> {
     }
 
     /// The tensor cut into tiles of `shape`; the last ones may be ragged.
-    pub fn partition<P: Cuts<S>>(
-        &self,
-        shape: Shape<P>,
-    ) -> PartitionView<'_, T, P> {
+    pub fn partition<P: Cuts<S>>(&self, shape: Shape<P>) -> PartitionView<'_, T, P> {
         let _ = shape;
         kernel_only()
     }
 
     /// This program's sub-tensor cut into tiles of `shape`.
-    pub fn partition_mut<P: Cuts<S>>(
-        &mut self,
-        shape: Shape<P>,
-    ) -> PartitionViewMut<'_, T, P> {
+    pub fn partition_mut<P: Cuts<S>>(&mut self, shape: Shape<P>) -> PartitionViewMut<'_, T, P> {
         let _ = shape;
         kernel_only()
     }
 
     /// The tile of shape `P` at tile index `index`.
-    pub fn load_tile<P: Cuts<S>>(
-        &self,
-        shape: Shape<P>,
-        index: P::Index,
-    ) -> Tile<T, P> {
+    pub fn load_tile<P: Cuts<S>>(&self, shape: Shape<P>, index: P::Index) -> Tile<T, P> {
         let _ = (shape, index);
         kernel_only()
     }

@@ -24,7 +24,7 @@ pub(crate) fn copy(krate: &CratePath, f: &ItemFn, signatures: &Signatures) -> To
     Rewriter { krate, signatures, scopes: vec![scope] }.function(&mut f);
     quote! {
         #[allow(
-            dead_code, unreachable_pub, unused_variables, unused_assignments, unused_mut, unused_must_use, unreachable_code,
+            dead_code, unreachable_pub, unused_parens, unused_variables, unused_assignments, unused_mut, unused_must_use, unreachable_code,
             non_camel_case_types, non_snake_case, clippy::all
         )]
         #f
