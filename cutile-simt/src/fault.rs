@@ -40,6 +40,13 @@ pub unsafe fn fault(
             (&raw mut (*record).operands[0]).write_volatile(a);
             (&raw mut (*record).operands[1]).write_volatile(b);
             (*(&raw const (*record).complete)).store(1, Ordering::Release);
+        } else {
+            // A trap ends every thread at once: give the writer the time to finish, but not for ever.
+            let complete = &raw const (*record).complete;
+            let mut patience = 4096;
+            while patience > 0 && (*complete).load(Ordering::Acquire) == 0 {
+                patience -= 1;
+            }
         }
     }
     intrinsics::trap();

@@ -33,14 +33,22 @@ macro_rules! int {
             }
             #[inline(always)]
             fn div(self, divisor: $ty) -> $ty {
-                // SAFETY: the caller divides only where `division_faults` is false.
-                unsafe { core::hint::assert_unchecked(!self.division_faults(divisor)) };
+                // SAFETY: the caller divides only where `division_faults` is false. Said in two parts: LLVM looks for the
+                // first one alone.
+                unsafe {
+                    core::hint::assert_unchecked(divisor != 0);
+                    core::hint::assert_unchecked(!self.division_faults(divisor));
+                }
                 self.wrapping_div(divisor)
             }
             #[inline(always)]
             fn rem(self, divisor: $ty) -> $ty {
-                // SAFETY: the caller divides only where `division_faults` is false.
-                unsafe { core::hint::assert_unchecked(!self.division_faults(divisor)) };
+                // SAFETY: the caller divides only where `division_faults` is false. Said in two parts: LLVM looks for the
+                // first one alone.
+                unsafe {
+                    core::hint::assert_unchecked(divisor != 0);
+                    core::hint::assert_unchecked(!self.division_faults(divisor));
+                }
                 self.wrapping_rem(divisor)
             }
             #[inline(always)]
