@@ -87,7 +87,7 @@ pub use device::{Device, DeviceId, DeviceKind};
 pub use error::{DeviceError, ErrorKind, Result};
 pub use future::DeviceFuture;
 pub use host::{HostOptions, HostTask};
-pub use memory::{Access, AccessKind, Buffer};
+pub use memory::{Access, AccessKind, Buffer, Readable, Writable};
 pub use offload::{Offload, offload};
 pub use operation::*;
 pub use schedule::{

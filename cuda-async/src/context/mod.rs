@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use crate::backend::{DevicePtr, Work};
 use crate::device::Device;
 use crate::error::{DeviceError, ErrorKind, Result};
-use crate::memory::{Access, AccessKind, Buffer};
+use crate::memory::{Access, AccessKind, Buffer, Readable, Writable};
 use crate::stream::{Mark, Owner, Stream, StreamCore, alive};
 
 mod record;
@@ -85,24 +85,28 @@ impl<'a> ExecutionContext<'a> {
         Buffer::alloc(self.stream, bytes)
     }
 
-    /// Declares that the next piece of work reads `buffer`; gives its address.
+    /// Declares that the next piece of work reads `memory`, a buffer or a tensor; gives the address
+    /// of its first element.
     ///
     /// # Errors
-    /// If the buffer is on another device, or holds what failed work left behind.
-    pub fn read(&mut self, buffer: &Buffer) -> Result<DevicePtr> {
+    /// If the memory is on another device, or holds what failed work left behind.
+    pub fn read(&mut self, memory: &(impl Readable + ?Sized)) -> Result<DevicePtr> {
+        let (buffer, offset) = memory.readable()?;
         self.check_device(buffer)?;
         buffer.check_poison()?;
-        self.declare(buffer, AccessKind::Read)
+        Ok(self.declare(buffer, AccessKind::Read)?.add(offset))
     }
 
-    /// Declares that the next piece of work writes `buffer` (and may read it); gives its address.
+    /// Declares that the next piece of work writes `memory` (and may read it): `&buffer`, or
+    /// `&mut tensor`; gives the address of its first element.
     ///
     /// # Errors
-    /// If the buffer is on another device, or holds what failed work left behind.
-    pub fn write(&mut self, buffer: &Buffer) -> Result<DevicePtr> {
+    /// If the memory is on another device, or holds what failed work left behind.
+    pub fn write(&mut self, memory: impl Writable) -> Result<DevicePtr> {
+        let (buffer, offset) = memory.writable()?;
         self.check_device(buffer)?;
         buffer.check_poison()?;
-        self.declare(buffer, AccessKind::Write)
+        Ok(self.declare(buffer, AccessKind::Write)?.add(offset))
     }
 
     /// Keeps `owner` until the work enqueued last has completed: a module, a plan of a library.

@@ -40,13 +40,15 @@ pub struct HostOptions {
     pub memory: usize,
     /// Whether freed memory is overwritten, in stream order, so that a use after free shows.
     pub scribble: bool,
+    /// Whether the runtime has to look for completions itself, as on a GPU, instead of being told.
+    pub silent: bool,
     /// `Host`, or `Emulator` for a device whose kernels are PTX.
     pub kind: DeviceKind,
 }
 
 impl Default for HostOptions {
     fn default() -> Self {
-        HostOptions { memory: usize::MAX, scribble: false, kind: DeviceKind::Host }
+        HostOptions { memory: usize::MAX, scribble: false, silent: false, kind: DeviceKind::Host }
     }
 }
 

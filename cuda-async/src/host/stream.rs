@@ -94,12 +94,14 @@ impl BackendStream for HostStream {
     }
 
     fn reports_progress(&self) -> bool {
-        true
+        !self.memory.options().silent
     }
 
     fn opened(&self, core: &'static StreamCore) {
-        // Called once.
-        let _ = self.queue.core.set(core);
+        if self.reports_progress() {
+            // Called once.
+            let _ = self.queue.core.set(core);
+        }
     }
 
     fn as_any(&self) -> &dyn Any {

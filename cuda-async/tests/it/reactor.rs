@@ -4,23 +4,57 @@ use std::time::{Duration, Instant};
 
 use cuda_async::prelude::*;
 
-use crate::support::{Gate, block_on, device, in_child, poll_once};
+use crate::support::{Gate, PollNow, block_on, device, in_child, poll_once};
+
+/// A device that tells when work is done, and one where the runtime has to look, as on a GPU.
+fn devices() -> [Device; 2] {
+    [false, true].map(|silent| Device::private_host(HostOptions { silent, ..Default::default() }))
+}
 
 #[test]
 fn a_parked_future_is_woken_soon_after_its_work_is_done() {
-    let stream = device().new_stream().unwrap();
-    for _ in 0..5 {
+    for device in devices() {
+        let stream = device.new_stream().unwrap();
+        for _ in 0..5 {
+            let gate = Gate::default();
+            let future = gate.block().schedule(&stream);
+            let opener = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(30));
+                let begin = Instant::now();
+                gate.open();
+                begin
+            });
+            block_on(future);
+            let late = opener.join().unwrap().elapsed();
+            assert!(late < Duration::from_millis(100), "it took {late:?}");
+        }
+    }
+}
+
+#[test]
+fn short_work_is_not_kept_waiting_by_long_work() {
+    for device in devices() {
+        let (long, short) = (device.new_stream().unwrap(), device.new_stream().unwrap());
         let gate = Gate::default();
-        let future = gate.block().schedule(&stream);
-        let opener = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(30));
-            let begin = Instant::now();
-            gate.open();
-            begin
-        });
-        block_on(future);
-        let late = opener.join().unwrap().elapsed();
-        assert!(late < Duration::from_millis(100), "it took {late:?}");
+        let mut waiting = gate.block().schedule(&long).poll_now();
+        std::thread::sleep(Duration::from_millis(30));
+        assert!(poll_once(&mut waiting).is_pending());
+        std::thread::sleep(Duration::from_millis(100));
+        // By now the reactor sleeps long; a hundred round trips of 0.2 ms must not show it.
+        let begin = Instant::now();
+        for _ in 0..100 {
+            let op = with_context(|ctx| {
+                ctx.run_on_host("short", || {
+                    std::thread::sleep(Duration::from_micros(200));
+                    Ok(())
+                })
+            });
+            block_on(op.schedule(&short));
+        }
+        let each = begin.elapsed() / 100;
+        assert!(each < Duration::from_millis(5), "{each:?} each");
+        gate.open();
+        block_on(waiting);
     }
 }
 
@@ -43,25 +77,26 @@ fn ticks(thread: &str) -> u64 {
 #[test]
 fn a_waiting_reactor_and_an_idle_one_burn_nothing() {
     in_child("reactor::a_waiting_reactor_and_an_idle_one_burn_nothing", &[], || {
-        let stream = device().new_stream().unwrap();
-        let gate = Gate::default();
-        let mut future = gate.block().schedule(&stream);
-        std::thread::sleep(Duration::from_millis(1));
-        assert!(poll_once(&mut future).is_pending());
-        std::thread::sleep(Duration::from_millis(2));
-        // Now it stands with the reactor, which has started.
-        assert!(poll_once(&mut future).is_pending());
-        std::thread::sleep(Duration::from_millis(20));
-        let before = ticks("cuda-async reac");
-        std::thread::sleep(Duration::from_millis(600));
-        let waiting = ticks("cuda-async reac") - before;
-        assert!(waiting <= 3, "{waiting} of 60 ticks while waiting");
-        gate.open();
-        block_on(future);
-        let before = ticks("cuda-async reac");
-        std::thread::sleep(Duration::from_millis(600));
-        let idle = ticks("cuda-async reac") - before;
-        assert_eq!(idle, 0, "ticks while idle");
+        for device in devices() {
+            let stream = device.new_stream().unwrap();
+            let gate = Gate::default();
+            let mut future = gate.block().schedule(&stream);
+            assert!(poll_once(&mut future).is_pending());
+            std::thread::sleep(Duration::from_millis(2));
+            // Now it stands with the reactor, which has started.
+            assert!(poll_once(&mut future).is_pending());
+            std::thread::sleep(Duration::from_millis(20));
+            let before = ticks("cuda-async reac");
+            std::thread::sleep(Duration::from_millis(600));
+            let waiting = ticks("cuda-async reac") - before;
+            assert!(waiting <= 6, "{waiting} of 60 ticks while waiting");
+            gate.open();
+            block_on(future);
+            let before = ticks("cuda-async reac");
+            std::thread::sleep(Duration::from_millis(600));
+            let idle = ticks("cuda-async reac") - before;
+            assert_eq!(idle, 0, "ticks while idle");
+        }
     });
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cuda_async::prelude::*;
 
-use crate::support::{block_on, device, increment};
+use crate::support::{Gate, PollNow, block_on, device, increment, poll_once};
 
 #[test]
 fn many_threads_make_streams_and_await_for_many_rounds() {
@@ -71,18 +71,29 @@ fn a_panic_in_a_closure_reaches_the_caller_and_hurts_nobody_else() {
     assert_eq!(device.memory().unwrap().used, 0);
 }
 
+/// Foreign work on the raw stream is stood for by a gate that is enqueued behind the context's back.
 #[test]
-fn a_panic_after_foreign_work_still_counts_that_work() {
+fn foreign_work_is_ordered_like_any_other_even_if_its_closure_panics() {
     let device = device();
-    let stream = device.new_stream().unwrap();
-    let x = upload(vec![1]).sync_on(&stream).unwrap();
-    let op = with_context(|ctx| -> Result<(), DeviceError> {
-        ctx.write(&x)?;
-        ctx.raw_stream()?;
-        panic!("after the foreign call");
-    });
-    assert!(catch_unwind(AssertUnwindSafe(|| op.sync_on(&stream))).is_err());
-    assert_eq!(increment(x).then(download).sync_on(&stream).unwrap(), [2]);
+    let (a, b) = (device.new_stream().unwrap(), device.new_stream().unwrap());
+    for panics in [false, true] {
+        let x = upload(vec![1]).sync_on(&a).unwrap();
+        let gate = Gate::default();
+        let foreign = with_context(|ctx| {
+            ctx.write(&x)?;
+            ctx.raw_stream()?;
+            drop(gate.block().schedule(&a).poll_now());
+            assert!(!panics, "after the foreign call");
+            Ok(())
+        });
+        let polled = catch_unwind(AssertUnwindSafe(|| drop(foreign.schedule(&a).poll_now())));
+        assert_eq!(polled.is_err(), panics);
+        let mut reader = increment(x).then(download).schedule(&b);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        assert!(poll_once(&mut reader).is_pending(), "it did not wait for the foreign work");
+        gate.open();
+        assert_eq!(block_on(reader), [2]);
+    }
 }
 
 #[test]
