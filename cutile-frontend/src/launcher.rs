@@ -5,7 +5,7 @@
 use syn::Ident;
 
 use crate::{
-    ast::{Expr, ExprKind, Function, Generic, GenericKind, ShapeSpec, TypeKind},
+    ast::{Expr, ExprKind, Function, Generic, GenericKind, Param, ShapeSpec, TypeKind},
     messages,
     report::Report,
 };
@@ -53,6 +53,12 @@ fn is_element(e: &Expr, name: &Ident, axis: usize) -> bool {
 /// The entry writes through some `&mut Tensor`, whose partition gives the grid.
 pub fn has_partition(f: &Function) -> bool {
     f.params.iter().any(|p| matches!(p.ty.kind, TypeKind::Tensor { mutable: true, .. }))
+}
+
+/// Whether a launcher can be written: the parameters are few enough and of kinds that a launch can give.
+pub fn can_launch(f: &Function) -> bool {
+    let given = |p: &Param| matches!(p.ty.kind, TypeKind::Tensor { .. } | TypeKind::Name(_));
+    (1..=MAX_PARAMS).contains(&f.params.len()) && f.params.iter().all(given)
 }
 
 /// Reports what a launch could not give.

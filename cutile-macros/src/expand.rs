@@ -1,6 +1,6 @@
 //! The expansion as a whole: parse, front end, and what is written where.
 
-use cutile_frontend::{Compiled, Diagnostic, ast::Function, compile};
+use cutile_frontend::{Compiled, Diagnostic, ast::Function, compile, launcher::can_launch};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Attribute, Item, ItemFn, ItemMod};
@@ -76,7 +76,8 @@ fn function(
     let embedded = embed::unit(krate, parsed, compiled.units.get(index));
     let conditions: Vec<&Attribute> = f.attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
     if parsed.entry.is_some() {
-        let launcher = launcher::launcher(krate, f, parsed);
+        // Reported where it can't be.
+        let launcher = can_launch(parsed).then(|| launcher::launcher(krate, f, parsed));
         entries.extend(copy);
         quote! {
             #(#conditions)* #embedded

@@ -85,7 +85,8 @@ fn parameters(krate: &CratePath, arguments: &[Argument<'_>]) -> Vec<TokenStream>
         .iter()
         .map(|a| {
             let (name, ty) = (a.name, &a.ty);
-            quote!(#name: impl #krate::launch::IntoDeviceOperation<#ty>)
+            let krate = krate.at(name.span());
+            quote_spanned!(name.span()=> #name: impl #krate::launch::IntoDeviceOperation<#ty>)
         })
         .collect()
 }
@@ -93,30 +94,28 @@ fn parameters(krate: &CratePath, arguments: &[Argument<'_>]) -> Vec<TokenStream>
 fn const_generic(g: &Generic) -> TokenStream {
     let name = &g.name;
     match g.kind {
-        GenericKind::Bool => quote!(const #name: bool),
-        _ => quote!(const #name: i32),
+        GenericKind::Bool => quote_spanned!(name.span()=> const #name: bool),
+        _ => quote_spanned!(name.span()=> const #name: i32),
     }
 }
 
 fn argument<'a>(krate: &CratePath, p: &'a Param, position: usize, any_form: bool) -> Argument<'a> {
-    let name = &p.name;
+    let (name, span) = (&p.name, p.name.span());
     let (element, mutable) = match &p.ty.kind {
         TypeKind::Tensor { element, mutable, .. } => (element_type(krate, &element.kind), *mutable),
         other => return Argument { name, generic: None, ty: element_type(krate, other) },
     };
+    let krate = krate.at(span);
     if any_form {
-        let generic = format_ident!("X{position}");
-        let bound = if mutable {
-            quote!(#krate::launch::AsPartition<#element>)
-        } else {
-            quote!(#krate::launch::AsTensor<#element>)
-        };
+        let generic = format_ident!("X{position}", span = span);
+        let bound = if mutable { format_ident!("AsPartition") } else { format_ident!("AsTensor") };
+        let bound = quote_spanned!(span=> #krate::launch::#bound<#element>);
         return Argument { name, ty: quote!(#generic), generic: Some((generic, bound)) };
     }
     let ty = if mutable {
-        quote!(#krate::Partition<#krate::Tensor<#element>>)
+        quote_spanned!(span=> #krate::Partition<#krate::Tensor<#element>>)
     } else {
-        quote!(#krate::launch::Arc<#krate::Tensor<#element>>)
+        quote_spanned!(span=> #krate::launch::Arc<#krate::Tensor<#element>>)
     };
     Argument { name, generic: None, ty }
 }

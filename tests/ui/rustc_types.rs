@@ -13,7 +13,6 @@ mod kernels {
         let mixed = t > a;
         let missing = undefined + helper(t);
         let wide: Tile<f16, S> = t;
-        let sum = a + 1.0;
     }
 }
 
