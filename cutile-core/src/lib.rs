@@ -17,6 +17,8 @@ pub mod launch;
 mod loader;
 pub mod prelude;
 
+/// Devices, streams, operations, scheduling.
+pub use cuda_async;
 pub use dsl as core;
 pub use error::{LaunchError, LaunchReason, MissingKernel, TensorError};
 pub use host::{

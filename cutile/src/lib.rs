@@ -34,7 +34,7 @@
 //! - [`prelude`]: what host code imports. [`api`]: functions of tensors.
 //! - [`cuda_async`]: devices, streams, operations, scheduling.
 
-pub use cuda_async;
+pub use cutile_core::cuda_async;
 pub use cutile_core::{
     DType, HostElement, HostFloat, HostNumber, IntoPartition, IntoShape, LaunchError, LaunchReason,
     MAX_RANK, MissingKernel, Partition, ReadTensor, Shape, SharedTensor, Tensor, TensorError,

@@ -15,7 +15,7 @@ use cutile_bundle::abi::{self, KernelAbi};
 use cutile_bundle::key::FactsClass;
 use smallvec::SmallVec;
 
-use super::ptx::{Abi, Surroundings, facts};
+use super::ptx::{Abi, Surroundings, facts, on_a_thread};
 use super::specialisation;
 use crate::host::{DType, RawTensor};
 use crate::launch::{
@@ -65,27 +65,14 @@ pub(super) fn launch(
             loaded: BuildCell::new(),
         },
     );
-    let loaded =
-        entry.loaded.poll(ctx.waker(), || load_on_a_thread(kernel, signature, entry, device));
+    let loaded = entry.loaded.poll(ctx.waker(), || {
+        on_a_thread(&entry.loaded, move || load(kernel, signature, entry, device));
+    });
     match loaded {
         Poll::Pending => Poll::Pending,
         Poll::Ready(loaded) => {
             Poll::Ready(loaded.and_then(|loaded| enqueue(loaded, bound, args, ctx)))
         }
-    }
-}
-
-/// Finding a kernel may read files and run the compiler, loading it runs the driver's: neither belongs in a poll.
-fn load_on_a_thread(
-    kernel: &'static KernelDef,
-    signature: &'static Signature,
-    entry: &'static Entry,
-    device: Device,
-) {
-    let load = move || entry.loaded.finish(load(kernel, signature, entry, device));
-    let spawned = std::thread::Builder::new().name("cutile-load".into()).spawn(load);
-    if let Err(error) = spawned {
-        entry.loaded.finish(Err(DeviceError::new(error)));
     }
 }
 

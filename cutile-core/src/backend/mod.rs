@@ -3,6 +3,8 @@
 
 mod cpu;
 mod cuda;
+#[cfg(feature = "emulator")]
+mod emulator;
 mod ptx;
 
 use std::task::Poll;
@@ -16,11 +18,18 @@ use crate::launch::{Arg, ArgList, Bound, KernelDef, Signature, Values};
 pub(crate) struct Cache {
     cpu: cpu::Cache,
     cuda: cuda::Cache,
+    #[cfg(feature = "emulator")]
+    emulator: emulator::Cache,
 }
 
 impl Cache {
     pub(crate) const fn new() -> Cache {
-        Cache { cpu: cpu::Cache::new(), cuda: cuda::Cache::new() }
+        Cache {
+            cpu: cpu::Cache::new(),
+            cuda: cuda::Cache::new(),
+            #[cfg(feature = "emulator")]
+            emulator: emulator::Cache::new(),
+        }
     }
 }
 
@@ -36,9 +45,12 @@ pub(crate) fn launch(
     match ctx.device().kind() {
         DeviceKind::Host => cpu::launch(kernel, signature, bound, args, ctx),
         DeviceKind::Cuda => cuda::launch(kernel, signature, bound, args, ctx),
+        #[cfg(feature = "emulator")]
+        DeviceKind::Emulator => emulator::launch(kernel, signature, bound, args, ctx),
         _ => {
             let device = ctx.device().id();
-            Poll::Ready(Err(ErrorKind::Unsupported { device, what: "run kernels" }.into()))
+            let what = "run kernels in this program: build it with cutile's feature `emulator`";
+            Poll::Ready(Err(ErrorKind::Unsupported { device, what }.into()))
         }
     }
 }

@@ -1,14 +1,16 @@
-//! What the devices that run PTX have in common: parameters packed as the compiled kernel declares them, and how many blocks
-//! a launch has.
+//! What the devices that run PTX have in common: parameters packed as the compiled kernel declares them, how many blocks a
+//! launch has, loading outside polls.
 
-use cuda_async::DeviceError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use cuda_async::{DeviceError, ErrorKind};
 use cutile_bundle::abi::{Blocks, KernelAbi, Slot};
 use cutile_bundle::key::{FactsClass, TensorFacts};
 use cutile_ir::MAX_RANK;
 use smallvec::SmallVec;
 
 use crate::host::RawTensor;
-use crate::launch::{Arg, ArgList, MAX_PARAMS};
+use crate::launch::{Arg, ArgList, BuildCell, MAX_PARAMS};
 
 /// A compiled kernel's ABI with what a launch needs of it worked out.
 pub(super) struct Abi {
@@ -128,4 +130,23 @@ pub(super) fn facts(args: &ArgList<'_>) -> FactsClass {
             strides: &numbers[MAX_RANK..MAX_RANK + rank],
         }
     }))
+}
+
+/// Fills a cell from a thread of its own: finding a kernel may read files and run the compiler, loading it runs the driver's,
+/// and neither belongs in a poll.
+pub(super) fn on_a_thread<T: Send + Sync>(
+    cell: &'static BuildCell<T>,
+    load: impl FnOnce() -> Result<T, DeviceError> + Send + 'static,
+) {
+    let fill = move || {
+        // Whoever waits must hear of a panic too.
+        let loaded = catch_unwind(AssertUnwindSafe(load));
+        cell.finish(loaded.unwrap_or_else(|_| {
+            let message = "see the thread's own message".to_string();
+            Err(ErrorKind::Panicked { site: "loading a kernel", message }.into())
+        }));
+    };
+    if let Err(error) = std::thread::Builder::new().name("cutile-load".into()).spawn(fill) {
+        cell.finish(Err(DeviceError::new(error)));
+    }
 }

@@ -1,6 +1,6 @@
 //! Functions that work element by element, on tensors of equal shape.
 
-use cuda_async::{DeviceOperation, IntoDeviceOperation, with_context, zip};
+use cutile_core::cuda_async::{DeviceOperation, IntoDeviceOperation, with_context, zip};
 use cutile_core::launch::{AsTensor, Viewed};
 use cutile_core::{HostNumber, IntoShape, Partition, ReadTensor, Tensor, TensorError, api};
 
@@ -33,57 +33,57 @@ binary! {
     /// x + y.
     ///
     /// ```
-    /// use cuda_async::DeviceOperation;
+    /// use cutile_core::cuda_async::DeviceOperation;
     /// use cutile_core::TensorOperation;
     /// use cutile_kernels::api;
     /// let z = api::add(api::ones::<f32>([2, 2]), api::full(2.0, [2, 2]));
     /// assert_eq!(z.to_host_vec().sync()?, [3.0; 4]);
     /// assert!(api::add(api::ones::<f32>([2]), api::ones::<f32>([3])).sync().is_err());
-    /// # Ok::<(), cuda_async::DeviceError>(())
+    /// # Ok::<(), cutile_core::cuda_async::DeviceError>(())
     /// ```
     add
     /// x - y.
     ///
     /// ```
-    /// use cuda_async::DeviceOperation;
+    /// use cutile_core::cuda_async::DeviceOperation;
     /// use cutile_core::TensorOperation;
     /// use cutile_kernels::api;
     /// assert_eq!(api::sub(api::arange::<i32>(3), api::ones::<i32>([3])).to_host_vec().sync()?, [-1, 0, 1]);
-    /// # Ok::<(), cuda_async::DeviceError>(())
+    /// # Ok::<(), cutile_core::cuda_async::DeviceError>(())
     /// ```
     sub
     /// x * y.
     ///
     /// ```
-    /// use cuda_async::DeviceOperation;
+    /// use cutile_core::cuda_async::DeviceOperation;
     /// use cutile_core::TensorOperation;
     /// use cutile_kernels::api;
     /// let x = api::arange::<f64>(3).sync()?;
     /// assert_eq!(api::mul(&x, &x).to_host_vec().sync()?, [0.0, 1.0, 4.0]);
-    /// # Ok::<(), cuda_async::DeviceError>(())
+    /// # Ok::<(), cutile_core::cuda_async::DeviceError>(())
     /// ```
     mul
     /// x / y. Integers truncate, and division by zero is a fault.
     ///
     /// ```
-    /// use cuda_async::DeviceOperation;
+    /// use cutile_core::cuda_async::DeviceOperation;
     /// use cutile_core::TensorOperation;
     /// use cutile_kernels::api;
     /// let quotients = api::div(api::full(-7, [2]), api::from_slice(&[2, -2], [2]));
     /// assert_eq!(quotients.to_host_vec().sync()?, [-3, 3]);
-    /// # Ok::<(), cuda_async::DeviceError>(())
+    /// # Ok::<(), cutile_core::cuda_async::DeviceError>(())
     /// ```
     div
     /// The larger of x and y; NaN where either is.
     ///
     /// ```
-    /// use cuda_async::DeviceOperation;
+    /// use cutile_core::cuda_async::DeviceOperation;
     /// use cutile_core::TensorOperation;
     /// use cutile_kernels::api;
     /// let x = api::from_slice(&[1.0, -2.0, f32::NAN], [3]);
     /// let larger = api::maximum(x, api::zeros::<f32>([3])).to_host_vec().sync()?;
     /// assert!(larger[..2] == [1.0, 0.0] && larger[2].is_nan());
-    /// # Ok::<(), cuda_async::DeviceError>(())
+    /// # Ok::<(), cutile_core::cuda_async::DeviceError>(())
     /// ```
     maximum
 }
@@ -91,11 +91,11 @@ binary! {
 /// x where it is not below 0, else 0; NaN stays.
 ///
 /// ```
-/// use cuda_async::DeviceOperation;
+/// use cutile_core::cuda_async::DeviceOperation;
 /// use cutile_core::TensorOperation;
 /// use cutile_kernels::api;
 /// assert_eq!(api::relu(api::from_slice(&[1.5f32, -2.0], [2])).to_host_vec().sync()?, [1.5, 0.0]);
-/// # Ok::<(), cuda_async::DeviceError>(())
+/// # Ok::<(), cutile_core::cuda_async::DeviceError>(())
 /// ```
 pub fn relu<T, X>(x: impl IntoDeviceOperation<X>) -> impl DeviceOperation<Output = Tensor<T>>
 where

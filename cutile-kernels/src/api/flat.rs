@@ -2,7 +2,7 @@
 
 use std::task::Poll;
 
-use cuda_async::{
+use cutile_core::cuda_async::{
     DeviceError, DeviceOperation, Execute, ExecutionContext, Hints, IntoDeviceOperation, Op, value,
     with_context,
 };

@@ -1,6 +1,6 @@
 //! The product of two matrices.
 
-use cuda_async::{DeviceOperation, IntoDeviceOperation, with_context, zip};
+use cutile_core::cuda_async::{DeviceOperation, IntoDeviceOperation, with_context, zip};
 use cutile_core::launch::AsTensor;
 use cutile_core::{HostNumber, IntoShape, Partition, Tensor, TensorError, api};
 use half::{bf16, f16};
@@ -43,14 +43,14 @@ products! {
 /// f32; integers wrap.
 ///
 /// ```
-/// use cuda_async::DeviceOperation;
+/// use cutile_core::cuda_async::DeviceOperation;
 /// use cutile_core::TensorOperation;
 /// use cutile_kernels::api;
 /// let a = api::from_slice(&[1.0f32, 2.0, 3.0, 4.0], [2, 2]);
 /// let b = api::from_slice(&[1.0f32, 0.0, 1.0, 1.0], [2, 2]);
 /// assert_eq!(api::matmul(a, b).to_host_vec().sync()?, [3.0, 2.0, 7.0, 4.0]);
 /// assert!(api::matmul(api::ones::<f32>([2, 3]), api::ones::<f32>([2, 3])).sync().is_err());
-/// # Ok::<(), cuda_async::DeviceError>(())
+/// # Ok::<(), cutile_core::cuda_async::DeviceError>(())
 /// ```
 pub fn matmul<T, A, B>(
     a: impl IntoDeviceOperation<A>,

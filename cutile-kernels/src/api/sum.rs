@@ -1,6 +1,6 @@
 //! The sum of all elements.
 
-use cuda_async::{DeviceOperation, IntoDeviceOperation, with_context};
+use cutile_core::cuda_async::{DeviceOperation, IntoDeviceOperation, with_context};
 use cutile_core::launch::{AsTensor, Viewed};
 use cutile_core::{HostNumber, ReadTensor, Tensor, api};
 use half::{bf16, f16};
@@ -29,13 +29,13 @@ sums!(i8 => i8, i16 => i16, i32 => i32, i64 => i64, u8 => u8, u16 => u16, u32 =>
 /// sum of nothing is 0.
 ///
 /// ```
-/// use cuda_async::DeviceOperation;
+/// use cutile_core::cuda_async::DeviceOperation;
 /// use cutile_core::TensorOperation;
 /// use cutile_kernels::api;
 /// let total = api::sum(api::arange::<i32>(101)).sync()?;
 /// assert!(total.shape().is_empty());
 /// assert_eq!(total.to_host_vec().sync()?, [5050]);
-/// # Ok::<(), cuda_async::DeviceError>(())
+/// # Ok::<(), cutile_core::cuda_async::DeviceError>(())
 /// ```
 pub fn sum<T, X>(x: impl IntoDeviceOperation<X>) -> impl DeviceOperation<Output = Tensor<T>>
 where

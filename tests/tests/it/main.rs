@@ -2,6 +2,7 @@
 
 mod child;
 mod devices;
+mod emulated;
 mod language;
 mod launch_errors;
 mod spec;

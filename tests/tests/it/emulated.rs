@@ -1,0 +1,106 @@
+//! The compiled kernels themselves: the same programs on emulated devices, whose kernels are PTX. Left out where no kernel
+//! toolchain is at hand.
+
+use cutile::prelude::*;
+use cutile::{HostNumber, MissingKernel};
+
+use crate::child::in_child;
+
+#[cutile::module]
+mod kernels {
+    use cutile::core::*;
+
+    #[cutile::entry()]
+    fn saxpy<const S: [i32; 2]>(a: f32, x: &Tensor<f32, { [-1, -1] }>, y: &mut Tensor<f32, S>) {
+        let tile_x: Tile<f32, S> = load_tile_like_2d(x, y);
+        y.store(y.load() + tile_x * a);
+    }
+
+    #[cutile::entry()]
+    fn tile_of(n: i32, x: &Tensor<f32, { [-1] }>, y: &mut Tensor<f32, { [4] }>) {
+        y.store(x.partition(const_shape![4]).load([n]));
+    }
+}
+use kernels::{saxpy, tile_of};
+
+const EMULATOR: &[(&str, &str)] = &[("CUTILE_DEVICE", "emulator")];
+
+/// Whether kernels can be compiled here.
+fn can_compile() -> bool {
+    match saxpy(1.0, api::ones::<f32>([4, 4]), api::ones::<f32>([4, 4]).partition([4, 4])).sync() {
+        Ok(_) => true,
+        Err(error) if error.downcast_ref::<MissingKernel>().is_some() => {
+            eprintln!("left out: {error}");
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn launches_give_what_the_cpu_gives() {
+    in_child("emulated::launches_give_what_the_cpu_gives", EMULATOR, || {
+        if !can_compile() {
+            return;
+        }
+        let x = api::arange::<f32>(5 * 7).reshape([5, 7]).sync().unwrap();
+        let y = || api::full(2.0f32, [5, 7]).partition([2, 4]);
+        let (.., aligned) = saxpy(3.0, &x, y()).sync().unwrap();
+        let expected: Vec<f32> = (0..35).map(|i| 2.0 + 3.0 * i as f32).collect();
+        assert_eq!(aligned.unpartition().to_host_vec().sync().unwrap(), expected);
+        let turned = x.transpose();
+        let (.., general) =
+            saxpy(3.0, &turned, api::zeros::<f32>([7, 5]).partition([4, 2])).sync().unwrap();
+        let general = general.unpartition().transpose().to_host_vec().sync().unwrap();
+        assert_eq!(general, (0..35).map(|i| 3.0 * i as f32).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn a_failed_check_is_told_by_place() {
+    in_child("emulated::a_failed_check_is_told_by_place", EMULATOR, || {
+        if !can_compile() {
+            return;
+        }
+        let x = api::arange::<f32>(8).sync().unwrap();
+        let launch = |n| tile_of(n, &x, api::zeros::<f32>([4]).partition([4])).sync();
+        let (.., y) = launch(1).unwrap();
+        assert_eq!(y.unpartition().to_host_vec().sync().unwrap(), [4.0, 5.0, 6.0, 7.0]);
+        let text = launch(2).map(|_| ()).unwrap_err().to_string();
+        assert!(text.contains("tile_of") && text.contains("emulated.rs:"), "{text}");
+        assert_eq!(x.to_host_vec().sync().unwrap()[7], 7.0);
+    });
+}
+
+#[test]
+fn tensor_functions_give_what_the_cpu_gives() {
+    fn check<T: HostNumber>(of: impl Fn(i32) -> T + Copy)
+    where
+        T: cutile::api::MatMul + cutile::api::Sum,
+    {
+        let x = api::from_vec((0..12).map(|i| of(i)).collect(), [3, 4]).sync().unwrap();
+        let two = api::full(of(2), [3, 4]).sync().unwrap();
+        let host = |op: BoxedTensor<'_, T>| op.to_host_vec().sync().unwrap();
+        let expected = |f: &dyn Fn(i32) -> i32| (0..12).map(|i| of(f(i))).collect::<Vec<_>>();
+        assert_eq!(host(api::add(&x, &two).boxed()), expected(&|i| i + 2));
+        assert_eq!(host(api::mul(&x, &two).boxed()), expected(&|i| i * 2));
+        assert_eq!(host(api::maximum(&x, &two).boxed()), expected(&|i| i.max(2)));
+        assert_eq!(host(api::sum(&x).boxed()), [of(66)]);
+        let y = api::from_vec((0..8).map(|i| of(i % 3)).collect(), [4, 2]).sync().unwrap();
+        let product = [4, 7, 16, 23, 28, 39].map(of);
+        assert_eq!(host(api::matmul(&x, &y).boxed()), product, "{}", T::DTYPE);
+    }
+    type BoxedTensor<'a, T> = cuda_async::BoxedOperation<'a, Tensor<T>>;
+    check(|i| i);
+    check(|i| i as f32);
+    in_child("emulated::tensor_functions_give_what_the_cpu_gives", EMULATOR, || {
+        if !can_compile() {
+            return;
+        }
+        check(|i| i);
+        check(|i| i as u8);
+        check(|i| i as f32);
+        check(|i| f64::from(i));
+        check(|i| half::f16::from_f32(i as f32));
+    });
+}
