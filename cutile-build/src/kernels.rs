@@ -42,6 +42,8 @@ pub struct Plan<'a> {
     pub errors: Vec<String>,
     /// What is skipped, and why.
     pub notes: Vec<String>,
+    /// Entries of which no specialisation is known.
+    unspecialised: Vec<String>,
 }
 
 /// Plans the build of all entries for these architectures.
@@ -60,6 +62,11 @@ pub fn plan<'a>(units: &'a Units, recorded: &[Recorded], archs: &[Arch]) -> Plan
     }
     for kernel in by_kernel.keys() {
         plan.notes.push(format!("recorded kernel `{kernel}` is not in the program: skipped"));
+    }
+    if !plan.unspecialised.is_empty() {
+        let kernels = plan.unspecialised.join(", ");
+        plan.notes
+            .push(format!("not built, for no specialisation is declared or recorded: {kernels}"));
     }
     plan
 }
@@ -88,9 +95,7 @@ impl<'a> Plan<'a> {
         if !free {
             wanted = vec![Specialisation::default()];
         } else if wanted.is_empty() {
-            self.notes.push(format!(
-                "`{kernel}` declares no specialisation and none was recorded: nothing to build"
-            ));
+            self.unspecialised.push(format!("`{kernel}`"));
         }
         let index = self.entries.len();
         for specialisation in wanted {
@@ -189,6 +194,6 @@ mod tests {
         let plan = plan(&units, &[], &[Arch::new(8, 0)]);
         assert_eq!((plan.jobs.len(), plan.errors.len(), plan.notes.len()), (0, 1, 1));
         assert!(plan.errors[0].contains("app::scale") && plan.errors[0].contains("S=7"));
-        assert!(plan.notes[0].contains("nothing to build"));
+        assert!(plan.notes[0].contains("no specialisation is declared or recorded: `app::scale`"));
     }
 }
