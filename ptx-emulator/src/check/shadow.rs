@@ -182,7 +182,10 @@ mod tests {
         assert_eq!(shadow.access(4, 4, false, strong(0), |_| false), None);
         assert_eq!(shadow.access(4, 4, false, stamp(1, 0, 1), |_| false), None, "two reads");
         assert_eq!(shadow.access(4, 4, true, strong(1), |old| old.warp == 1), None);
-        assert!(shadow.access(4, 4, true, strong(2), |_| false).is_some(), "an ordinary read came before");
+        assert!(
+            shadow.access(4, 4, true, strong(2), |_| false).is_some(),
+            "an ordinary read came before"
+        );
         assert!(shadow.access(0, 4, false, stamp(2, 0, 1), |_| false).is_some());
     }
 }

@@ -86,6 +86,11 @@ pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
         return Err(m.error("a conversion to an 8-bit float needs .satfinite"));
     }
     check_rounding(&m, kind, integral.is_some(), round)?;
+    if let (true, CvtKind::Scalar { from, to }) = (sat, kind) {
+        if !(from.float() || to.float()) && contains(to, from) {
+            return Err(m.error(".sat can't stand where every source value fits the destination"));
+        }
+    }
     let pack = matches!(kind, CvtKind::Pack(_));
     let count = if pack { 3 } else { 2 };
     m.operands(count..=count)?;
@@ -149,6 +154,15 @@ fn check_rounding(
             Err(m.error("a narrowing conversion needs a rounding such as .rn"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Whether integer type `to` has all values of `from`.
+fn contains(to: Type, from: Type) -> bool {
+    match (from.signed(), to.signed()) {
+        (true, true) | (false, false) => to.bits() >= from.bits(),
+        (false, true) => to.bits() > from.bits(),
+        (true, false) => false,
     }
 }
 

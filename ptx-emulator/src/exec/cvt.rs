@@ -69,7 +69,12 @@ fn scalar(cvt: Cvt, from: Type, to: Type, cell: u64) -> u64 {
         (true, true) => float_to_float(cvt, from, to, cell),
         (true, false) => {
             let value = widen(cvt, from, cell);
-            let out = convert::to_integer(value, cvt.round, to.bits(), to.signed());
+            let out = if value.is_nan() && (from == Type::F64 || to.bits() == 64) {
+                // The ISA says 0; the hardware's double-precision and 64-bit paths give the most negative number.
+                1 << (to.bits() - 1)
+            } else {
+                convert::to_integer(value, cvt.round, to.bits(), to.signed())
+            };
             extend(cvt, to, out)
         }
         (false, true) => integer_to_float(cvt, from, to, cell),
@@ -117,8 +122,36 @@ fn widen(cvt: Cvt, from: Type, cell: u64) -> f64 {
     }
 }
 
+/// What becomes of a NaN: paths in double precision and the widening of bfloat keep its payload, the others give the
+/// canonical one. As seen on the hardware; the ISA leaves it open.
+fn nan(cvt: Cvt, from: Type, to: Type, cell: u64) -> Option<u64> {
+    if cvt.sat || cvt.relu || cvt.finite {
+        return None;
+    }
+    let quiet = |sign: u64, fraction: u64, exponent: u64, bits: u32| {
+        sign << (bits - 1) | exponent | fraction | (exponent & exponent.wrapping_neg()) >> 1
+    };
+    match (from, to) {
+        (Type::Bf16, Type::F32) => Some((cell & 0xffff) << 16),
+        (Type::F32, Type::Tf32) => Some(cell & 0xffff_e000),
+        (Type::F32, Type::F64) if cvt.ftz => Some(0x7fff_ffff_e000_0000),
+        (Type::F32, Type::F64) => {
+            Some(quiet(cell >> 31 & 1, (cell & 0x7f_ffff) << 29, 0x7ff << 52, 64))
+        }
+        (Type::F16, Type::F64) => {
+            Some(quiet(cell >> 15 & 1, (cell & 0x3ff) << 42, 0x7ff << 52, 64))
+        }
+        (Type::F64, Type::F32) => Some(quiet(cell >> 63, cell >> 29 & 0x7f_ffff, 0xff << 23, 32)),
+        (Type::F64, Type::F16) => Some(quiet(cell >> 63, cell >> 42 & 0x3ff, 0x1f << 10, 16)),
+        _ => None,
+    }
+}
+
 fn float_to_float(cvt: Cvt, from: Type, to: Type, cell: u64) -> u64 {
     let mut value = widen(cvt, from, cell);
+    if let (true, Some(bits)) = (value.is_nan(), nan(cvt, from, to, cell)) {
+        return bits;
+    }
     if cvt.integral {
         value = convert::round_integer(value, cvt.round);
     }

@@ -195,22 +195,23 @@ pub(super) fn test(f: &mut Frame, mask: u32, property: Property, ty: Type, p: u3
     let out = ballot(|i| {
         if ty == Type::F64 {
             let x = f64::from_bits(a[i]);
-            has(property, x.is_nan(), x.is_infinite(), x.is_normal(), x.is_subnormal())
+            has(property, x.is_nan(), x.is_infinite(), x.is_subnormal())
         } else {
             let x = single(a[i]);
-            has(property, x.is_nan(), x.is_infinite(), x.is_normal(), x.is_subnormal())
+            has(property, x.is_nan(), x.is_infinite(), x.is_subnormal())
         }
     });
     f.put_pred(p, mask, out);
 }
 
-fn has(property: Property, nan: bool, infinite: bool, normal: bool, subnormal: bool) -> bool {
+fn has(property: Property, nan: bool, infinite: bool, subnormal: bool) -> bool {
     match property {
         Property::Finite => !nan && !infinite,
         Property::Infinite => infinite,
         Property::Number => !nan,
         Property::NotANumber => nan,
-        Property::Normal => normal,
+        // Zeros count as normal.
+        Property::Normal => !nan && !infinite && !subnormal,
         Property::Subnormal => subnormal,
     }
 }

@@ -48,5 +48,9 @@ pub(crate) fn double(f: Approx, x: f64) -> f64 {
         }
         other => value(other, x),
     };
-    if f == Approx::Rcp { f64::from_bits(out.to_bits() & !0xffff_ffff) } else { out }
+    if f != Approx::Rcp {
+        return out;
+    }
+    let out = f64::from_bits(out.to_bits() & !0xffff_ffff);
+    if out.is_subnormal() { 0f64.copysign(out) } else { out }
 }

@@ -76,7 +76,9 @@ pub(crate) fn narrow_op(format: Format, op: FloatOp, mode: Mode, args: [u32; 3])
         let value = format.widen(bits);
         if mode.ftz && format.subnormal(bits) { 0f64.copysign(value) } else { value }
     });
-    finish(format, odd(op, a, b, c), mode)
+    let value = odd(op, a, b, c);
+    let value = if mode.round == Round::Down { negative_zero(op, [a, b, c], value) } else { value };
+    finish(format, value, mode)
 }
 
 /// Rounds, flushes and clamps a result.
@@ -117,52 +119,24 @@ pub(crate) fn op64(op: FloatOp, mode: Mode, a: f64, b: f64, c: f64) -> f64 {
     clamp(value, mode)
 }
 
-/// Corrects the nearest result to a directed mode by the sign of its error.
-fn directed(op: FloatOp, round: Round, [a, b, c]: [f64; 3], near: f64) -> f64 {
-    if near.is_nan() || [a, b, c].iter().any(|x| x.is_infinite()) {
-        return near;
-    }
-    if near.is_infinite() {
-        let exact_infinity =
-            matches!(op, FloatOp::Div if b == 0.0) || matches!(op, FloatOp::Rcp if a == 0.0);
-        let outward = match round {
-            Round::Down => near < 0.0,
-            Round::Up => near > 0.0,
-            _ => false,
-        };
-        return if exact_infinity || outward { near } else { f64::MAX.copysign(near) };
-    }
-    let error = match op {
-        FloatOp::Add => sum_error(a, b, near),
-        FloatOp::Sub => sum_error(a, -b, near),
-        FloatOp::Mul => a.mul_add(b, -near),
-        FloatOp::Fma => fma_error(a, b, c, near),
-        FloatOp::Div => (-near).mul_add(b, a) * b.signum(),
-        FloatOp::Rcp => (-near).mul_add(a, 1.0) * a.signum(),
-        FloatOp::Sqrt => (-near).mul_add(near, a),
-    };
-    if error == 0.0 {
-        // An exact zero sum of opposite signs is -0 when rounding down.
-        let zero_sum = near == 0.0 && matches!(op, FloatOp::Add | FloatOp::Sub) && a != 0.0;
-        return if zero_sum && round == Round::Down { -0.0 } else { near };
-    }
-    match round {
-        Round::Down if error < 0.0 => near.next_down(),
-        Round::Up if error > 0.0 => near.next_up(),
-        Round::Zero if (error < 0.0) == (near > 0.0) && near > 0.0 => near.next_down(),
-        Round::Zero if error > 0.0 && near < 0.0 => near.next_up(),
-        _ => near,
+/// The result in a directed mode, given the nearest one.
+fn directed(op: FloatOp, round: Round, args: [f64; 3], near: f64) -> f64 {
+    match super::exact::operation(op, round, args) {
+        Some(value) => value,
+        None if round == Round::Down => negative_zero(op, args, near),
+        None => near,
     }
 }
 
-/// Sign-exact error of a fused multiply-add (Boldo and Muller's three-term transformation).
-fn fma_error(a: f64, b: f64, c: f64, near: f64) -> f64 {
-    let p = a * b;
-    let p_low = a.mul_add(b, -p);
-    let s = p + c;
-    let s_low = sum_error(p, c, s);
-    let t = p_low + s_low;
-    (s - near) + t
+/// Rounding down, a sum of zero is -0 unless both terms are +0.
+fn negative_zero(op: FloatOp, [a, b, c]: [f64; 3], value: f64) -> f64 {
+    let terms = match op {
+        FloatOp::Add => [a, b],
+        FloatOp::Sub => [a, -b],
+        FloatOp::Fma => [a * b, c],
+        _ => return value,
+    };
+    if value == 0.0 && terms.iter().any(|t| t.is_sign_negative()) { -0.0 } else { value }
 }
 
 /// Minimum or maximum of two values of a narrow format: a NaN loses to a number, unless `nan`; -0 is below +0.

@@ -4,6 +4,7 @@
 pub(crate) mod approx;
 pub(crate) mod arith;
 pub(crate) mod convert;
+pub(crate) mod exact;
 pub(crate) mod format;
 
 /// Rounding of a floating-point result.

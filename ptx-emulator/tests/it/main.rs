@@ -4,5 +4,7 @@ mod alu;
 mod async_faults;
 mod faults;
 mod flow;
+mod fuzz;
 mod gemm;
+mod hardware;
 mod harness;
