@@ -1,5 +1,6 @@
 //! Futures dropped, forgotten and aborted at every point: memory in flight stays valid, nothing waits.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cuda_async::prelude::*;
@@ -161,4 +162,28 @@ fn staging_memory_of_dropped_work_is_kept_until_the_device_is_done_with_it() {
     let buffer = block_on(future);
     assert!(download(buffer).sync_on(&stream).unwrap().iter().all(|byte| *byte == 3));
     drop(noise);
+}
+
+#[test]
+fn what_dropped_work_kept_alive_is_let_go_without_anybody_waiting() {
+    let stream = device().new_stream().unwrap();
+    let gate = Gate::default();
+    let kept = Arc::new(());
+    let owner = Arc::clone(&kept);
+    let op = gate.block().then(move |()| {
+        with_context(move |ctx| {
+            ctx.run_on_host("work", || Ok(()))?;
+            ctx.keep(owner);
+            Ok(())
+        })
+    });
+    drop(op.schedule(&stream).poll_now());
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(Arc::strong_count(&kept), 2, "let go while the work was in flight");
+    gate.open();
+    let begin = Instant::now();
+    while Arc::strong_count(&kept) > 1 {
+        assert!(begin.elapsed() < Duration::from_secs(10), "nobody let it go");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }

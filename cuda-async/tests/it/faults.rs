@@ -184,10 +184,11 @@ fn memory_of_a_lost_device_is_no_trouble() {
 #[test]
 fn a_stream_that_waits_for_a_lost_device_is_let_go() {
     let (lost, alive) = (device(), device());
-    let (a, b) = (lost.new_stream().unwrap(), alive.new_stream().unwrap());
+    let (first, a) = (lost.new_stream().unwrap(), lost.new_stream().unwrap());
+    let b = alive.new_stream().unwrap();
     let gate = Gate::default();
     let x = upload(vec![1, 2]).sync_on(&a).unwrap();
-    drop(gate.block().then(|()| trapping()).schedule(&a).poll_now());
+    drop(gate.block().schedule(&a).poll_now());
     drop(increment(x.clone()).schedule(&a).poll_now());
     // The copy, on the other device, waits for the increment, which never comes.
     let mut copied = with_context(move |ctx| {
@@ -197,8 +198,9 @@ fn a_stream_that_waits_for_a_lost_device_is_let_go() {
     })
     .schedule(&b);
     assert!(poll_once(&mut copied).is_pending());
-    gate.open();
+    drop(trapping().schedule(&first).poll_now());
     let error = copied.sync().unwrap_err();
+    gate.open();
     assert!(error.is_device_lost(), "{error}");
     assert!(a.synchronize().is_err());
     assert_eq!(upload(vec![5]).then(download).sync_on(&b).unwrap(), [5]);

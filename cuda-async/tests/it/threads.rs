@@ -58,6 +58,36 @@ fn blocking_inside_a_closure_works() {
     }
 }
 
+/// Work of the host that takes so many milliseconds.
+fn slow(milliseconds: u64) -> impl FnOnce() -> Result<(), DeviceError> + Send + 'static {
+    move || {
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        Ok(())
+    }
+}
+
+#[test]
+fn blocking_inside_a_closure_takes_no_wake_up_of_the_outer_operation() {
+    let device = device();
+    let (a, b) = (device.new_stream().unwrap(), device.new_stream().unwrap());
+    let compiling = Op::new(cuda_async::offload("compiling", slow(20)));
+    let blocking = upload(vec![1]).then(download).map(|bytes| {
+        // The helper thread is done while this blocks.
+        with_context(|ctx| ctx.run_on_host("slow", slow(60))).sync_on(&b).unwrap();
+        bytes
+    });
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let _ = sender.send(zip((compiling, blocking)).sync_on(&a).unwrap());
+        });
+        let result = receiver.recv_timeout(std::time::Duration::from_secs(20));
+        // A test that hangs says nothing.
+        let Ok(result) = result else { std::process::abort() };
+        assert_eq!(result, ((), vec![1]));
+    });
+}
+
 #[test]
 fn a_panic_in_a_closure_reaches_the_caller_and_hurts_nobody_else() {
     let device = device();
