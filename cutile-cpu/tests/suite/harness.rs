@@ -122,3 +122,49 @@ impl Random {
         (0..n).map(|_| self.unit() as f32).collect()
     }
 }
+
+/// Applies an elementwise operation to vectors of one length, in tiles of 8 of which the last may be
+/// ragged. `op` is the operation's text over `%a`, `%b`, `%c`; `from` and `to` are element types.
+pub(crate) fn elementwise<A: Host, R: Host>(
+    op: &str,
+    (from, to): (Element, Element),
+    operands: &[&[A]],
+) -> Vec<R> {
+    let mut result = output::<R>(&[operands[0].len() as i64]).of(to);
+    let text = elementwise_text(op, &vec![from; operands.len()], to, 8);
+    let mut tensors: Vec<Host2<A>> =
+        operands.iter().map(|v| tensor(&[v.len() as i64], v.to_vec()).of(from)).collect();
+    let mut args: Vec<Arg> = tensors.iter_mut().map(Host2::arg).collect();
+    args.push(result.arg());
+    run(&text, &args, &[operands[0].len().div_ceil(8) as u32]);
+    result.data
+}
+
+/// The text of a kernel that applies an operation over `%a`, `%b`, `%c` element by element.
+pub(crate) fn elementwise_text(op: &str, from: &[Element], to: Element, tile: usize) -> String {
+    let names = ["a", "b", "c"];
+    let mut text = String::from("entry @elementwise(");
+    for (name, e) in names.iter().zip(from) {
+        text += &format!("%t{name}: tensor {e}[?], ");
+    }
+    text += &format!("%tz: partitioned {to}[?] by [{tile}]) {{\n %i = program_id 0 : i32\n");
+    for (name, e) in names.iter().zip(from) {
+        text += &format!(
+            " %v{name} = partition %t{name} : view {e}[{tile}]
+              %{name} = load %v{name} [%i] clip : {e}[{tile}]\n"
+        );
+    }
+    text += &format!(
+        " %vz = partition %tz : view {to}[{tile}]
+          %z = {op} : {to}[{tile}]
+          store %z %vz [%i]
+          yield
+        }}"
+    );
+    text
+}
+
+/// Every pair of two lists' elements, as two lists.
+pub(crate) fn pairs<T: Copy>(values: &[T]) -> (Vec<T>, Vec<T>) {
+    values.iter().flat_map(|a| values.iter().map(move |b| (*a, *b))).unzip()
+}

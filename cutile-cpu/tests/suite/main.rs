@@ -3,4 +3,8 @@
 
 mod harness;
 
+mod convert;
+mod floats;
+mod integers;
 mod kernels;
+mod reduce;
