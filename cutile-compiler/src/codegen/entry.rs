@@ -3,6 +3,7 @@
 use super::view::View;
 use super::{Binding, Done, Emitter, Generated, names};
 use crate::error::CompileError;
+use crate::mapping::matrix::Product;
 use crate::ptx::{EntryPlan, Expected, InstructionClass};
 use cutile_bundle::abi::{Blocks, KernelAbi, LaunchConfig, ScalarKind, Slot};
 use cutile_bundle::key::FactsClass;
@@ -91,7 +92,7 @@ impl<'k> Emitter<'k> {
         for axis in 1..self.grid_axes() {
             slots.push((Slot::Grid { axis: axis as u8 }, format!("grid{axis}"), "u32".into()));
         }
-        if !self.faults.is_empty() {
+        if !self.faults.sites.is_empty() {
             slots.push((Slot::FaultRecord, "record".into(), "*mut fault::FaultRecord".into()));
             slots.push((Slot::KernelId, "kernel".into(), "u32".into()));
         }
@@ -234,7 +235,8 @@ impl<'k> Emitter<'k> {
         simt_modules(&mut out);
         let (text, origins) = out.finish();
         let mut plan = EntryPlan::new(entry.clone(), self.mapping.threads());
-        if !self.faults.is_empty() {
+        plan.min_blocks = self.blocks_together(shared);
+        if !self.faults.sites.is_empty() {
             plan.announced.insert(InstructionClass::Trap, Expected::AtLeast(1));
         }
         let abi = KernelAbi {
@@ -249,9 +251,26 @@ impl<'k> Emitter<'k> {
                 blocks: Blocks::PerTile,
                 pdl: false,
             },
-            fault_sites: self.faults,
+            fault_sites: self.faults.sites,
         };
         Ok(Generated { text, origins, plan, abi })
+    }
+
+    /// Blocks that should fit one multiprocessor at once. For products two where the accumulators leave the registers for
+    /// it, since one block then computes while the other waits; the assembler decides for everything else.
+    fn blocks_together(&self, shared: u32) -> u32 {
+        let mut accumulators = 0;
+        self.f.body.for_each_op(&mut |op| {
+            if let (OpKind::Matrix(_), [r]) = (&op.kind, &op.results[..])
+                && matches!(self.mapping.product(*r), Product::Warp(_))
+            {
+                let registers = self.mapping.get(self.layout(*r)).register_count();
+                accumulators = accumulators.max(registers);
+            }
+        });
+        let fits = shared * 2 <= super::scratch::shared_memory_limit(self.settings.arch);
+        let small = (1..=64).contains(&accumulators) && self.mapping.threads() <= 256;
+        if fits && small { 2 } else { 1 }
     }
 
     /// A comment for each layout in use.

@@ -26,7 +26,7 @@ use crate::analysis::range::Ranges;
 use crate::error::CompileError;
 use crate::mapping::assign::{LayoutId, Mapping};
 use crate::ptx::{EntryPlan, Origin};
-use cutile_bundle::abi::{FaultSite, KernelAbi};
+use cutile_bundle::abi::KernelAbi;
 use cutile_bundle::key::FactsClass;
 use cutile_bundle::target::Arch;
 use cutile_ir::op::{CreateOp, OpKind, ShapeOp};
@@ -81,7 +81,7 @@ pub fn generate(
         fragments: BTreeSet::new(),
         scratch: scratch::Scratch::default(),
         hazards: memory::Hazards::default(),
-        faults: Vec::new(),
+        faults: fault::Faults::default(),
         names: 0,
         loops: 0,
     };
@@ -148,7 +148,7 @@ pub(crate) struct Emitter<'k> {
     fragments: BTreeSet<usize>,
     scratch: scratch::Scratch,
     hazards: memory::Hazards,
-    faults: Vec<FaultSite>,
+    faults: fault::Faults,
     names: u32,
     /// How many loops enclose what is being written.
     loops: u32,

@@ -108,8 +108,7 @@ impl<'k> Emitter<'k> {
             .into_iter()
             .map(|mut group| {
                 group.sort();
-                let terms: Vec<String> =
-                    group.iter().map(|(_, r)| terms[*r].clone()).collect();
+                let terms: Vec<String> = group.iter().map(|(_, r)| terms[*r].clone()).collect();
                 tree(&terms, combine)
             })
             .collect();

@@ -52,6 +52,7 @@ impl<'k> Emitter<'k> {
         self.body.line(format!(
             "let {n}_turns = if {lower} < {upper} {{ {upper}.abs_diff({lower}).div_ceil({step} as _) }} else {{ 0 }};"
         ));
+        self.settle_checks(s, &lower, &upper);
         self.body.line(format!("let mut {n}_next = {lower};"));
         self.body.line(format!("let mut {n}_started = 0;"));
         self.body.line(format!("let mut {n}_fill = 0u32;"));
@@ -61,6 +62,34 @@ impl<'k> Emitter<'k> {
         self.body.close("}");
         self.body.line(format!("let mut {n}_use = 0u32;"));
         Ok(())
+    }
+
+    /// Index checks that no turn changes, or that the last turn decides, stand before the loop: it is entered if there is a
+    /// turn, and every turn makes them.
+    fn settle_checks(&mut self, s: &Stages<'k>, lower: &str, upper: &str) {
+        self.body.open(format!("if {}_turns != 0 {{", s.name));
+        let counts_up = self.ranges.constant(s.bounds[0]).is_some_and(|n| n >= 0)
+            && self.ranges.constant(s.bounds[2]) == Some(1);
+        for staged in &s.pipeline.loads {
+            let OpKind::Memory(MemoryOp::Load { view, index, .. }) = &staged.load.kind else {
+                continue;
+            };
+            let v = self.view(*view);
+            for (axis, i) in index.iter().enumerate() {
+                let fixed = self.bindings[i.0 as usize].is_some() && *i != s.counter;
+                if fixed {
+                    let at = self.scalar(*i);
+                    self.check_index(staged.load, &v, axis, *i, &at);
+                } else if *i == s.counter && counts_up {
+                    let last = format!("({upper} - 1).max({lower})");
+                    self.check_index(staged.load, &v, axis, *i, &last);
+                } else {
+                    continue;
+                }
+                self.settle(staged.load, axis);
+            }
+        }
+        self.body.close("}");
     }
 
     /// Starts the copies of the next turn that has none, into the stage `fill`; closes their group in any case.

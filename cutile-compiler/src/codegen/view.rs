@@ -62,22 +62,30 @@ impl Emitter<'_> {
 
     /// The first coordinate of a tile whose index must be in range: an `i32` variable.
     fn checked_start(&mut self, op: &Op, v: &View, axis: usize, index: Value) -> String {
+        if !self.is_settled(op, axis) {
+            let i = self.scalar(index);
+            self.check_index(op, v, axis, index, &i);
+        }
         let i = self.scalar(index);
         let extent = v.tile[axis];
-        let tensor = self.f.params[v.param].value;
-        if !self.ranges.proves(self.f, tensor, axis, extent.into(), index) {
-            let count = tile_count(&self.extent(v.param, axis), extent);
-            let (index, count) = (format!("{i} as i64"), format!("{count} as i64"));
-            let text = format!(
-                "tile index out of range along axis {axis} of `{}`",
-                self.f.params[v.param].name
-            );
-            let failed = format!("({index}) as u64 >= ({count}) as u64");
-            self.check(op, &failed, text, Some(fault::Operands(index, count)));
-        }
         let start = self.fresh("at");
         self.body.line(format!("let {start} = ({i} as i32).wrapping_mul({extent});"));
         start
+    }
+
+    /// A fault unless an index, or the largest of several, is that of a tile; nothing where that is proved.
+    pub(super) fn check_index(&mut self, op: &Op, v: &View, axis: usize, index: Value, i: &str) {
+        let extent = v.tile[axis];
+        let tensor = self.f.params[v.param].value;
+        if self.ranges.proves(self.f, tensor, axis, extent.into(), index) {
+            return;
+        }
+        let count = tile_count(&self.extent(v.param, axis), extent);
+        let (index, count) = (format!("{i} as i64"), format!("{count} as i64"));
+        let name = &self.f.params[v.param].name;
+        let text = format!("tile index out of range along axis {axis} of `{name}`");
+        let failed = format!("({index}) as u64 >= ({count}) as u64");
+        self.check(op, &failed, text, Some(fault::Operands(index, count)));
     }
 
     /// The first coordinate of a tile at any index: an `i64` variable.
