@@ -3,8 +3,11 @@
 
 mod harness;
 
+mod control;
 mod convert;
+mod faults;
 mod floats;
 mod integers;
 mod kernels;
+mod memory;
 mod reduce;
