@@ -86,10 +86,11 @@ pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
         return Err(m.error("a conversion to an 8-bit float needs .satfinite"));
     }
     check_rounding(&m, kind, integral.is_some(), round)?;
-    if let (true, CvtKind::Scalar { from, to }) = (sat, kind) {
-        if !(from.float() || to.float()) && contains(to, from) {
-            return Err(m.error(".sat can't stand where every source value fits the destination"));
-        }
+    if let (true, CvtKind::Scalar { from, to }) = (sat, kind)
+        && !(from.float() || to.float())
+        && contains(to, from)
+    {
+        return Err(m.error(".sat can't stand where every source value fits the destination"));
     }
     let pack = matches!(kind, CvtKind::Pack(_));
     let count = if pack { 3 } else { 2 };

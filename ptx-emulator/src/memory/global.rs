@@ -11,6 +11,8 @@ use super::address::GLOBAL_START;
 
 /// Distance kept free after every allocation, so that running over its end meets nothing.
 const GUARD: u64 = 4096;
+/// Bytes that host copies move at a time.
+const COPY_CHUNK: usize = 4096;
 
 /// Misuse of global memory by the host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -136,6 +138,11 @@ impl Allocation {
         if word.load(Relaxed) & bits != bits {
             word.fetch_or(bits, Relaxed);
         }
+    }
+
+    /// Marks a byte as never written.
+    fn forget(&self, offset: u64) {
+        self.written[(offset / 64) as usize].fetch_and(!(1 << (offset % 64)), Relaxed);
     }
 
     /// Whether all of at most 8 bytes at a naturally aligned offset have been written.
@@ -326,13 +333,20 @@ impl Memory {
     pub fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<(), MemoryError> {
         let source = self.find(from, bytes)?;
         let target = self.find(to, bytes)?;
-        let mut chunk = [0; 4096];
+        let mut chunk = [0; COPY_CHUNK];
         let mut at = 0;
         while at < bytes {
-            let take = (bytes - at).min(4096) as usize;
-            source.read(from - source.base + at, &mut chunk[..take]);
-            target.write(to - target.base + at, &chunk[..take]);
-            at += take as u64;
+            let take = (bytes - at).min(COPY_CHUNK as u64);
+            let (offset, target_offset) = (from - source.base + at, to - target.base + at);
+            let chunk = &mut chunk[..take as usize];
+            source.read(offset, chunk);
+            target.write(target_offset, chunk);
+            for byte in 0..take {
+                if !source.is_written(offset + byte, 1) {
+                    target.forget(target_offset + byte);
+                }
+            }
+            at += take;
         }
         Ok(())
     }
@@ -420,6 +434,10 @@ mod tests {
         memory.copy(b, a + 3, 61).unwrap();
         memory.read(b, &mut out).unwrap();
         assert_eq!(out, data);
+        memory.copy(b, a, 8).unwrap();
+        let copied = memory.snapshot();
+        let written: Vec<bool> = (0..8).map(|i| copied.allocations[1].is_written(i, 1)).collect();
+        assert_eq!(written, [false, false, false, true, true, true, true, true]);
     }
 
     #[test]

@@ -8,3 +8,4 @@ mod fuzz;
 mod gemm;
 mod hardware;
 mod harness;
+mod sync;
