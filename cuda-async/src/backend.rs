@@ -230,8 +230,14 @@ pub trait BackendStream: Send + Sync + 'static {
     /// Enqueues a write of `number` to the timeline, after everything enqueued so far. Numbers grow.
     fn write_timeline(&self, number: u64) -> Result<()>;
 
-    /// Makes later work on this stream wait until `other`'s timeline is at least `number`, whose
-    /// write is already enqueued. `other` is of a device of the same kind.
+    /// Whether [`wait_timeline`](BackendStream::wait_timeline) needs a write of the number (or a
+    /// higher one) to be enqueued, not just the work.
+    fn waits_for_writes(&self) -> bool {
+        true
+    }
+
+    /// Makes later work on this stream wait until `other` has passed `number`, which is enqueued
+    /// there. `other` is of a device of the same kind.
     fn wait_timeline(&self, other: &dyn BackendStream, number: u64) -> Result<()>;
 
     /// Whether everything enqueued has completed; an error says that the device is lost.

@@ -169,6 +169,10 @@ impl BackendStream for CudaStream {
         self.explain(self.timeline.write(&self.stream, number))
     }
 
+    fn waits_for_writes(&self) -> bool {
+        false
+    }
+
     /// An event costs the host 0.4 us (recorded there, waited for here) where a wait for the word
     /// costs over 1 us and makes the device look at host memory; but an event is behind all that
     /// the other stream has enqueued by now. So the word is waited for exactly where that would be

@@ -3,9 +3,10 @@
 //! One submission is: lock, take the next number, mark every buffer it touches with (stream,
 //! number), make the one driver call, unlock. Marking a buffer looks for conflicting marks of other
 //! streams. Where one is found that is neither complete nor already waited for, the lock is let go,
-//! the other stream gets a timeline write (under its own lock, never both), a wait is enqueued here,
-//! and the submission starts again. So no wait is for a write that is not enqueued, and no two
-//! stream locks are ever held together: neither streams nor threads can deadlock.
+//! the other stream gets a timeline write (under its own lock, never both; backends that wait by
+//! events need none), a wait is enqueued here, and the submission starts again. So no wait is for
+//! something that is not enqueued, and no two stream locks are ever held together: neither streams
+//! nor threads can deadlock.
 //!
 //! A number that was shown in a mark is always issued, if need be with nothing behind it.
 
@@ -107,7 +108,12 @@ impl StreamCore {
 
     /// Makes later work here wait for `mark`.
     pub(crate) fn wait(&'static self, mark: Mark) -> Result<()> {
-        mark.stream.ensure_written(mark.number)?;
+        if self.backend.waits_for_writes() {
+            mark.stream.ensure_written(mark.number)?;
+        } else {
+            // Once the lock is free, what the mark stands for is enqueued.
+            drop(lock(&mark.stream.queue));
+        }
         let mut queue = lock(&self.queue);
         if queue.waited.covers(self, mark) {
             return Ok(());
