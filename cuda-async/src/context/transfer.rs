@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::Poll;
 
+use crate::DeviceKind;
 use crate::backend::Command;
 use crate::context::ExecutionContext;
 use crate::error::{ErrorKind, Result};
@@ -70,24 +71,41 @@ impl ExecutionContext<'_> {
     /// # Errors
     /// Range outside the buffer, poisoned buffer, wrong device, no staging memory.
     pub fn upload(&mut self, buffer: &Buffer, offset: usize, data: &[u8]) -> Result<()> {
-        buffer.check_range(offset, data.len())?;
+        // SAFETY: the slice is valid for its length.
+        unsafe { self.upload_staged(buffer, offset, data.as_ptr(), data.len()) }
+    }
+
+    /// Copies host memory to a pinned piece now, and from there to the device in stream order.
+    ///
+    /// # Safety
+    /// `data` is valid for reads of `bytes`.
+    unsafe fn upload_staged(
+        &mut self,
+        buffer: &Buffer,
+        offset: usize,
+        data: *const u8,
+        bytes: usize,
+    ) -> Result<()> {
+        buffer.check_range(offset, bytes)?;
         let dst = self.write(buffer)?.add(offset);
-        if data.is_empty() {
+        if bytes == 0 {
             self.discard_declarations();
             return Ok(());
         }
-        let staging = self.device().staging().take(self.device(), data.len())?;
-        // SAFETY: a fresh staging piece of at least that size.
-        unsafe { staging.ptr().copy_from_nonoverlapping(data.as_ptr(), data.len()) };
-        let command = Command::Upload { dst, src: staging.ptr(), bytes: data.len() };
+        let staging = self.device().staging().take(self.device(), bytes)?;
+        // SAFETY: valid as the caller says, and a fresh staging piece of at least that size.
+        unsafe { staging.ptr().copy_from_nonoverlapping(data, bytes) };
+        let command = Command::Upload { dst, src: staging.ptr(), bytes };
         // SAFETY: destination in a declared buffer, source owned by the stream until it has passed.
         let number = unsafe { self.submit(command) }?;
         self.core().keep(number, Owner::Staging(Arc::new(staging)));
         Ok(())
     }
 
-    /// Enqueues a copy of a whole vector into `buffer` at `offset` (in bytes), without copying it on
-    /// the host first: the vector is kept until the device has read it.
+    /// Enqueues a copy of a whole vector into `buffer` at `offset` (in bytes).
+    ///
+    /// The vector is kept until the device has read it; only on CUDA it is copied to pinned memory
+    /// first, since the driver makes the caller wait for copies from any other.
     ///
     /// # Errors
     /// Range outside the buffer, poisoned buffer, wrong device.
@@ -98,6 +116,10 @@ impl ExecutionContext<'_> {
         data: Vec<T>,
     ) -> Result<()> {
         let bytes = std::mem::size_of_val(data.as_slice());
+        if self.device().kind() == DeviceKind::Cuda {
+            // SAFETY: the vector is valid for its length.
+            return unsafe { self.upload_staged(buffer, offset, data.as_ptr().cast(), bytes) };
+        }
         buffer.check_range(offset, bytes)?;
         let dst = self.write(buffer)?.add(offset);
         if bytes == 0 {

@@ -198,7 +198,7 @@ fn a_stream_that_waits_for_a_lost_device_is_let_go() {
     })
     .schedule(&b);
     assert!(poll_once(&mut copied).is_pending());
-    drop(trapping().schedule(&first).poll_now());
+    drop(trapping().fallible().schedule(&first).poll_now());
     let error = copied.sync().unwrap_err();
     gate.open();
     assert!(error.is_device_lost(), "{error}");

@@ -79,6 +79,8 @@ fn blocking_inside_a_closure_takes_no_wake_up_of_the_outer_operation() {
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            // So that this thread has blocked before.
+            value(1).sync_on(&a).unwrap();
             let _ = sender.send(zip((compiling, blocking)).sync_on(&a).unwrap());
         });
         let result = receiver.recv_timeout(std::time::Duration::from_secs(20));
