@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use cutile_ir::{ConstParam, Dim, DimOp, Element, ElementType, ExternConst, TypeParam};
+use proc_macro2::Span;
 use syn::Ident;
 
 use crate::{
@@ -222,6 +223,8 @@ pub struct FunctionNames<'n, 'm> {
     pub externs: Vec<String>,
     /// Functions of other modules, in the order of their first use: the module's `imports`.
     pub imports: Vec<String>,
+    /// Where each of both is first used.
+    pub uses: HashMap<String, Span>,
 }
 
 impl<'n, 'm> FunctionNames<'n, 'm> {
@@ -244,7 +247,7 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
             };
             generics.insert(g.name.to_string(), reference);
         }
-        FunctionNames { names, function, generics, externs, imports }
+        FunctionNames { names, function, generics, externs, imports, uses: HashMap::new() }
     }
 
     /// A generic parameter by name.
@@ -276,7 +279,8 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
     }
 
     /// The number of a const that rustc computes.
-    pub fn extern_const(&mut self, path: String) -> ExternConst {
+    pub fn extern_const(&mut self, path: String, span: Span) -> ExternConst {
+        self.uses.entry(path.clone()).or_insert(span);
         let position = self.externs.iter().position(|e| *e == path).unwrap_or_else(|| {
             self.externs.push(path);
             self.externs.len() - 1
@@ -285,7 +289,8 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
     }
 
     /// The number of a function of another module.
-    pub fn import(&mut self, path: String) -> cutile_ir::ImportId {
+    pub fn import(&mut self, path: String, span: Span) -> cutile_ir::ImportId {
+        self.uses.entry(path.clone()).or_insert(span);
         let position = self.imports.iter().position(|e| *e == path).unwrap_or_else(|| {
             self.imports.push(path);
             self.imports.len() - 1
@@ -303,7 +308,7 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
             },
             ExprKind::Path(p) => match p.single() {
                 Some(name) => self.named_dim(name),
-                None => Some(Dim::Extern(self.extern_const(path_text(&p.path)))),
+                None => Some(Dim::Extern(self.extern_const(path_text(&p.path), e.span))),
             },
             ExprKind::Index(base, index) => {
                 let (ExprKind::Path(p), Dim::Const(axis)) = (&base.kind, self.dim(index)?) else {
@@ -333,7 +338,7 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
             return match c.value {
                 ConstValue::Int(n) => Some(Dim::Const(n)),
                 ConstValue::Unknown if c.element.is_integer() => {
-                    Some(Dim::Extern(self.extern_const(name.to_string())))
+                    Some(Dim::Extern(self.extern_const(name.to_string(), name.span())))
                 }
                 _ => None,
             };
@@ -341,7 +346,7 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
         self.names
             .imports
             .contains_key(&name.to_string())
-            .then(|| Dim::Extern(self.extern_const(name.to_string())))
+            .then(|| Dim::Extern(self.extern_const(name.to_string(), name.span())))
     }
 
     fn array_element(&mut self, name: &Ident, axis: usize) -> Option<Dim> {

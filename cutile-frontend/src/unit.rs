@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use proc_macro2::Span;
+
 use crate::{
     ast::{Function, Module},
     launcher, lower, messages,
@@ -18,6 +20,8 @@ pub struct Unit {
     pub module: cutile_ir::Module,
     /// Declared specialisations, one a line.
     pub specialisations: String,
+    /// Where each of the module's externs and imports is first used.
+    pub uses: HashMap<String, Span>,
 }
 
 /// The units of a module's functions, in order; none if anything is wrong with the module.
@@ -102,6 +106,7 @@ fn unit(
     report: &mut Report,
 ) -> Unit {
     let mut module = cutile_ir::Module { files: vec![file.to_string()], ..Default::default() };
+    let mut uses = HashMap::new();
     for path in reachable(&f.path, calls) {
         let Some(function) = names.functions.get(path.as_str()) else { continue };
         let mut scope = FunctionNames::new(
@@ -113,6 +118,7 @@ fn unit(
         let typed = typing::check(&mut scope, &mut Report::default());
         module.externs = std::mem::take(&mut scope.externs);
         module.imports = std::mem::take(&mut scope.imports);
+        uses.extend(std::mem::take(&mut scope.uses));
         module.functions.push(lower::function(function, &typed, report));
     }
     for function in &module.functions {
@@ -123,5 +129,5 @@ fn unit(
             }
         }
     }
-    Unit { module, specialisations: specialisation::lines(f) }
+    Unit { module, specialisations: specialisation::lines(f), uses }
 }

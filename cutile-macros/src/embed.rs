@@ -1,15 +1,23 @@
 //! The unit of a function, as bytes built in const evaluation: its IR text, the values of consts that rustc computes, and
 //! the units of helpers that it imports. An entry's unit also stands in the link section that the kernel builder reads.
 
-use cutile_frontend::{Unit, ast::Function};
-use proc_macro2::TokenStream;
-use quote::quote;
-use syn::{Path, Visibility};
+use cutile_frontend::{
+    Unit,
+    ast::{Function, Module, TypeKind},
+};
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{Path, Visibility, spanned::Spanned};
 
 use crate::{expand::unit_name, options::CratePath};
 
 /// The const with a function's unit; empty bytes where the module has errors.
-pub(crate) fn unit(krate: &CratePath, f: &Function, unit: Option<&Unit>) -> TokenStream {
+pub(crate) fn unit(
+    krate: &CratePath,
+    f: &Function,
+    unit: Option<&Unit>,
+    module: &Module,
+) -> TokenStream {
     let name = unit_name(f);
     let Some(unit) = unit else {
         return quote! {
@@ -19,8 +27,10 @@ pub(crate) fn unit(krate: &CratePath, f: &Function, unit: Option<&Unit>) -> Toke
     };
     let text = unit.module.to_string();
     let specialisations = &unit.specialisations;
-    let externs = unit.module.externs.iter().filter_map(|p| path(p)).map(|p| quote!(#p as i64));
-    let imports = unit.module.imports.iter().filter_map(|p| path(p)).map(|p| quote!(#p::IR));
+    let path = |text: &String| path(text, unit.uses.get(text).copied());
+    let externs = unit.module.externs.iter().filter_map(path).map(|p| extern_value(&p, module));
+    let imports =
+        unit.module.imports.iter().filter_map(path).map(|p| quote_spanned!(p.span()=> #p::IR));
     let function = f.name.to_string();
     let section = f.entry.as_ref().map(|_| {
         quote! {
@@ -48,8 +58,25 @@ pub(crate) fn unit(krate: &CratePath, f: &Function, unit: Option<&Unit>) -> Toke
     }
 }
 
-fn path(text: &str) -> Option<Path> {
-    syn::parse_str(text).ok()
+/// A const's value as rustc computes it. Consts of other modules are taken to be `i32`, and rustc is asked to check it.
+fn extern_value(path: &Path, module: &Module) -> TokenStream {
+    let own = path.get_ident().and_then(|name| module.consts.iter().find(|c| c.name == *name));
+    let ty = match own.map(|c| &c.ty.kind) {
+        Some(TypeKind::Name(name)) => quote!(#name),
+        _ => quote!(i32),
+    };
+    quote_spanned!(path.span()=> {
+        let value: #ty = #path;
+        value as i64
+    })
+}
+
+/// A path, with the span of its first use.
+fn path(text: &str, span: Option<Span>) -> Option<Path> {
+    let mut path: Path = syn::parse_str(text).ok()?;
+    let span = span?;
+    path.segments.iter_mut().for_each(|s| s.ident.set_span(span));
+    Some(path)
 }
 
 /// The same visibility, seen from a module one level deeper.

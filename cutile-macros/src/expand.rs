@@ -73,7 +73,7 @@ fn function(
     let Some(index) = found else { return TokenStream::new() };
     let parsed = &compiled.module.functions[index];
     let copy = check::copy(krate, f, signatures);
-    let embedded = embed::unit(krate, parsed, compiled.units.get(index));
+    let embedded = embed::unit(krate, parsed, compiled.units.get(index), &compiled.module);
     let conditions: Vec<&Attribute> = f.attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
     if parsed.entry.is_some() {
         // Reported where it can't be.

@@ -17,6 +17,10 @@ pub(crate) fn unknown_scalar_function(name: &Ident) -> String {
     )
 }
 
+pub(crate) fn std_function(path: &str) -> String {
+    format!("a kernel can't call `{path}`: use the vocabulary, methods of numbers, or a helper")
+}
+
 pub(crate) fn no_method(ty: &str, name: &Ident) -> String {
     format!("`{ty}` has no method `{name}`")
 }

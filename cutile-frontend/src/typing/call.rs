@@ -88,6 +88,10 @@ impl Checker<'_, '_, '_> {
                 }
             };
         }
+        if ["std", "core", "alloc"].iter().any(|c| path.path.segments[0].ident == c) {
+            self.report.error(e.span, messages::std_function(&path_text(&path.path)));
+            return Ty::Error;
+        }
         self.import_call(e, path_text(&path.path), &path.generics, args, expected)
     }
 
@@ -167,7 +171,7 @@ impl Checker<'_, '_, '_> {
             self.rule(arg.span, &ty, ElementRule::LiteralGiven("helper"));
         }
         let (types, consts) = self.given_arguments(generics);
-        let id = self.names.import(path.clone());
+        let id = self.names.import(path.clone(), e.span);
         self.typed.targets.insert(e.id, Target::Import { id, types, consts });
         match expected.map(|t| self.infer.resolve(t)) {
             Some(ty) if !matches!(ty, Ty::Var(_)) => ty,
