@@ -8,4 +8,5 @@ mod fuzz;
 mod gemm;
 mod hardware;
 mod harness;
+mod rust;
 mod sync;
