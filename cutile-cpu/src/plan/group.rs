@@ -204,12 +204,14 @@ impl Lower<'_> {
         let bytes = access.bytes;
         self.emit(Instr::Locate(access));
         if let Rep::Tile(t) = self.rep(op, v)?
-            && !apart(&t, tensor, &cut)
+            && matches!(t.root, Root::Memory(_, read, _) if read == tensor)
         {
-            // The tile is the tensor's own memory, in another order.
-            self.flush()?;
+            // What is stored is the tensor's own memory: it is put aside first, by chunks if no chunk
+            // overwrites what another one reads.
             self.keep(op, v)?;
-            self.flush()?;
+            if !apart(&t, tensor, &cut) {
+                self.flush()?;
+            }
         }
         self.flush_if(|p| {
             p.reads(|t| !apart(t, tensor, &cut))

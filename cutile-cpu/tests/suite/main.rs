@@ -9,5 +9,7 @@ mod faults;
 mod floats;
 mod integers;
 mod kernels;
+mod matrix;
 mod memory;
+mod random;
 mod reduce;
