@@ -3,6 +3,7 @@
 mod child;
 mod devices;
 mod emulated;
+mod field_cases;
 mod language;
 mod launch_errors;
 mod spec;
