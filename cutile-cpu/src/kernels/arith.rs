@@ -1,11 +1,10 @@
 //! Elementwise operations on elements of one type: which kernel runs an operator on a storage type.
 //! `None` is an operator that the type does not have; the verifier refuses it earlier.
 
+use super::block::{Half, Plain};
 use super::float::{Float, fma_narrow_odd};
 use super::lane::{Bool, Convert, ConvertAll, Lane, Narrow, with_lane};
-use super::map::{
-    DONE, Dst, Half, Kernel, Lanes, Plain, Src, kernel, map1, map2, map2_checked, map3,
-};
+use super::map::{DONE, Dst, Kernel, Lanes, Src, kernel, map1, map2, map2_checked, map3};
 use super::rows::copy_bytes;
 use cutile_ir::Element;
 use cutile_ir::op::{BinaryOp, CompareOp, UnaryOp};
@@ -78,8 +77,8 @@ pub(crate) fn unary(op: UnaryOp, element: Element) -> Option<Kernel> {
     match element {
         Element::F64 => unary_float!(op, Plain<f64>, f64),
         Element::F32 => unary_float!(op, Plain<f32>, f32),
-        Element::F16 => unary_half::<f16>(op, unary_float!(op, Half<f16>, f32)),
-        Element::BF16 => unary_half::<bf16>(op, unary_float!(op, Half<bf16>, f32)),
+        Element::F16 => unary_half(op, unary_float!(op, Half<f16>, f32)),
+        Element::BF16 => unary_half(op, unary_float!(op, Half<bf16>, f32)),
         Element::I8 => unary_signed!(op, i8),
         Element::I16 => unary_signed!(op, i16),
         Element::I32 => unary_signed!(op, i32),
@@ -96,7 +95,7 @@ pub(crate) fn unary(op: UnaryOp, element: Element) -> Option<Kernel> {
 }
 
 /// f16 and bf16 have the sign bit where u16 has its highest: no conversion, and NaN keeps its bits.
-fn unary_half<T>(op: UnaryOp, otherwise: Option<Kernel>) -> Option<Kernel> {
+fn unary_half(op: UnaryOp, otherwise: Option<Kernel>) -> Option<Kernel> {
     match op {
         UnaryOp::Neg => Some(k1!(Plain<u16>, Plain<u16>, |x| x ^ 0x8000)),
         UnaryOp::Abs => Some(k1!(Plain<u16>, Plain<u16>, |x| x & 0x7fff)),

@@ -2,6 +2,7 @@
 //! the same kernels as tiles, one element at a time.
 
 pub(crate) mod arith;
+mod block;
 mod float;
 pub(crate) mod lane;
 pub(crate) mod map;

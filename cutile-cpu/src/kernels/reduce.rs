@@ -1,9 +1,10 @@
 //! Reductions over one axis: of a run of elements to one, or of rows of elements to one row. The
 //! order depends on the number of elements alone, so that results are the same on every run.
 
+use super::block::{BLOCK, Half, Plain, Read, Write};
 use super::float::Float;
 use super::lane::{Bool, Lane};
-use super::map::{BLOCK, Half, Plain, Read, Write};
+
 use cutile_ir::Element;
 use cutile_ir::op::ReduceKind;
 use half::{bf16, f16};

@@ -5,9 +5,8 @@
 use super::allocate::{ALIGN, Buffers};
 use super::group::Pending;
 use super::*;
+use crate::kernels::arith;
 use crate::kernels::lane::literal_bits;
-use crate::kernels::mma::{multiply, scratch_bytes};
-use crate::kernels::{arith, reduce};
 use cutile_ir::op::*;
 use cutile_ir::{Block, ElementType, Function, Op, OpKind, Type, Value};
 use std::collections::HashMap;
@@ -34,7 +33,7 @@ pub(super) struct Lower<'a> {
     pub(super) uses: Vec<u32>,
     reps: Vec<Option<Rep>>,
     /// The block in which each value is defined, and the one being lowered.
-    homes: Vec<u32>,
+    pub(super) homes: Vec<u32>,
     pub(super) block: u32,
     blocks: u32,
     pub(super) code: Vec<Instr>,
@@ -47,7 +46,7 @@ pub(super) struct Lower<'a> {
     constants: Vec<(Slot, u64)>,
     slots: u32,
     cells: u32,
-    sites: u32,
+    pub(super) sites: u32,
 }
 
 pub(super) type Lowered<T> = Result<T, PrepareError>;
@@ -340,188 +339,6 @@ impl Lower<'_> {
         result
     }
 
-    fn memory(&mut self, block: &Block, at: usize, op: &Op, k: &MemoryOp) -> Lowered<()> {
-        match k {
-            MemoryOp::Extent { tensor, axis } => {
-                let tensor = self.tensor(op, *tensor)?;
-                self.query(op, Query::Extent { tensor, axis: *axis as usize });
-            }
-            MemoryOp::Partition { tensor } => {
-                let tensor = self.tensor(op, *tensor)?;
-                let tile = self.dims(op.results[0]);
-                self.define(op.results[0], Rep::View { tensor, tile });
-            }
-            MemoryOp::TileCount { view, axis } => {
-                let (tensor, tile) = self.view(op, *view)?;
-                let axis = *axis as usize;
-                self.query(op, Query::TileCount { tensor, axis, tile: tile[axis] });
-            }
-            MemoryOp::Load { view, index, padding: Padding::Clip } => {
-                self.flush_if(|p| p.has_stores() || p.has_checks())?;
-                let access = self.access(op, *view, index, "load")?;
-                let root = Root::Memory(access.site, access.tensor, access.tile.clone());
-                let map = identity(access.tile.len());
-                let tile = Tile { root, map, valid: access.valid.clone() };
-                self.emit(Instr::Locate(access));
-                let result = op.results[0];
-                self.define(result, Rep::Tile(tile));
-                if !deferrable(block, at, result) {
-                    self.keep(op, result)?;
-                }
-            }
-            MemoryOp::Load { view, index, padding: Padding::Fill(value) } => {
-                self.flush_if(Pending::has_stores)?;
-                let access = self.access(op, *view, index, "load")?;
-                let Rep::Scalar(fill) = self.rep(op, *value)? else {
-                    return self.refuse(op, "the padding is not a scalar");
-                };
-                let result = op.results[0];
-                let dst = self.new_buffer(result);
-                let shape = access.tile.clone();
-                self.emit(Instr::LoadPadded { access: Box::new(access), fill, dst });
-                self.buffers.touch(dst);
-                let valid = full(shape.len());
-                self.define(result, Rep::Tile(Tile::whole(dst, &shape, valid)));
-            }
-            MemoryOp::Store { tile, view, index } => {
-                self.flush_if(Pending::has_checks)?;
-                let access = self.access(op, *view, index, "store")?;
-                self.store(op, *tile, access)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn query(&mut self, op: &Op, what: Query) {
-        let dst = self.new_slot();
-        self.emit(Instr::Query { what, dst, loc: op.loc });
-        self.define(op.results[0], Rep::Scalar(dst));
-    }
-
-    fn tensor(&self, op: &Op, v: Value) -> Lowered<usize> {
-        match self.rep(op, v)? {
-            Rep::Tensor(t) => Ok(t),
-            _ => self.refuse(op, "the operand is not a tensor"),
-        }
-    }
-
-    fn view(&self, op: &Op, v: Value) -> Lowered<(usize, Dims)> {
-        match self.rep(op, v)? {
-            Rep::View { tensor, tile } => Ok((tensor, tile)),
-            _ => self.refuse(op, "the operand is not a view"),
-        }
-    }
-
-    /// A load or a store, with new cells for the lengths that only the launch tells.
-    fn access(
-        &mut self,
-        op: &Op,
-        view: Value,
-        index: &[Value],
-        what: &'static str,
-    ) -> Lowered<Access> {
-        let (tensor, tile) = self.view(op, view)?;
-        let mut slots = SmallVec::new();
-        for v in index {
-            match self.rep(op, *v)? {
-                Rep::Scalar(s) => slots.push((s, self.element(*v))),
-                _ => return self.refuse(op, "an index is not a scalar"),
-            }
-        }
-        let extents = match self.f.ty(self.f.params[tensor].value) {
-            Type::Tensor(t) => t.extents.clone(),
-            _ => return self.refuse(op, "the parameter is not a tensor"),
-        };
-        let valid = (tile.iter().zip(&extents))
-            .map(|(tile, extent)| {
-                let known = extent.as_ref().and_then(|d| d.known());
-                let divides = known.is_some_and(|n| n % *tile as i64 == 0);
-                // In range, a tile of extent 1 is not cut.
-                if divides || *tile == 1 { Valid::Full } else { Valid::To(self.new_cell()) }
-            })
-            .collect();
-        let site = self.sites;
-        self.sites += 1;
-        let bytes = self.element(view).bytes();
-        Ok(Access { tensor, bytes, tile, index: slots, site, valid, what, loc: op.loc })
-    }
-
-    fn reduce(&mut self, op: &Op, kind: ReduceKind, axis: usize, x: Value) -> Lowered<()> {
-        let src = self.tile(op, x)?;
-        let element = self.element(x);
-        let Some(kernel) = reduce::reduction(kind, element) else {
-            return self.refuse(op, format!("{element} does not have it"));
-        };
-        let result = op.results[0];
-        let dst = self.new_buffer(result);
-        let shape = self.dims(x);
-        let dst_bytes = self.element(result).bytes();
-        let mut valid = src.valid.clone();
-        valid.remove(axis);
-        self.buffers.advance();
-        src.buffer().into_iter().for_each(|b| self.buffers.touch(b));
-        self.buffers.touch(dst);
-        let bytes = element.bytes();
-        let reduce = Reduce { kernel, axis, src, shape, bytes, dst, dst_bytes };
-        self.code.push(Instr::Reduce(Box::new(reduce)));
-        let tile = Tile::whole(dst, &self.dims(result), valid);
-        self.define(result, Rep::Tile(tile));
-        Ok(())
-    }
-
-    fn mma(&mut self, op: &Op, a: Value, b: Value, acc: Value) -> Lowered<()> {
-        let result = op.results[0];
-        let (operand, sum) = (self.element(a), self.element(acc));
-        let Some(kernel) = multiply(operand, sum) else {
-            return self.refuse(op, format!("no product of {operand} accumulates in {sum}"));
-        };
-        let (shape, k) = (self.dims(acc), self.dims(a)[1]);
-        let extents = [shape[0], shape[1], k];
-        let a = self.tile(op, a)?;
-        let b = self.tile(op, b)?;
-        let (buffer, acc_valid) = self.accumulator(op, acc, result)?;
-        let sides: Rect = [a.valid[0], b.valid[1]].into_iter().collect();
-        let valid = self.min_valid(2, &[sides, acc_valid]);
-        let scratch = scratch_bytes(operand, sum, extents);
-        let scratch = (scratch > 0).then(|| self.buffers.new_buffer(scratch, None));
-        self.buffers.advance();
-        for b in a.buffer().into_iter().chain(b.buffer()).chain(scratch).chain([buffer]) {
-            self.buffers.touch(b);
-        }
-        let mma = Mma {
-            kernel,
-            extents,
-            bytes: operand.bytes(),
-            a,
-            b,
-            acc: buffer,
-            valid: [valid[0], valid[1]],
-            scratch,
-        };
-        self.code.push(Instr::Mma(Box::new(mma)));
-        self.define(result, Rep::Tile(Tile::whole(buffer, &shape, valid)));
-        Ok(())
-    }
-
-    /// The buffer in which a product accumulates, and how far what it holds is valid: the
-    /// accumulator's own if nothing else needs it, else a copy.
-    fn accumulator(&mut self, op: &Op, acc: Value, result: Value) -> Lowered<(Buffer, Rect)> {
-        self.flush()?;
-        if let Rep::Tile(t) = self.rep(op, acc)?
-            && let Some(b) = t.as_whole()
-            && self.uses[acc.0 as usize] == 1
-            && self.homes[acc.0 as usize] == self.block
-            && self.buffers.storage(b).owner == Some(acc)
-        {
-            self.buffers.storage(b).owner = Some(result);
-            return Ok((b, t.valid));
-        }
-        let buffer = self.new_buffer(result);
-        let valid = self.copy_to(op, acc, buffer)?;
-        self.flush()?;
-        Ok((buffer, valid))
-    }
-
     fn program(&mut self, op: &Op, k: &ProgramOp) -> Lowered<()> {
         match k {
             ProgramOp::Id { axis } => self.query(op, Query::Id(*axis as usize)),
@@ -547,37 +364,6 @@ impl Lower<'_> {
 /// Valid to every extent.
 pub(super) fn full(rank: usize) -> Rect {
     Rect::from_elem(Valid::Full, rank)
-}
-
-/// Whether a load may be read when it is used: nothing is stored in between, and no block inside
-/// uses it, perhaps often.
-fn deferrable(block: &Block, at: usize, result: Value) -> bool {
-    let mut names = vec![result];
-    let mut stored = false;
-    for op in &block.ops[at + 1..] {
-        let mut used = false;
-        op.kind.for_each_operand(|v| used |= names.contains(&v));
-        let mut used_inside = false;
-        let mut stores = matches!(op.kind, OpKind::Memory(MemoryOp::Store { .. }));
-        op.kind.for_each_block(|b| {
-            used_inside |= b.yields.iter().any(|v| names.contains(v));
-            b.for_each_op(&mut |inner| {
-                stores |= matches!(inner.kind, OpKind::Memory(MemoryOp::Store { .. }));
-                inner.kind.for_each_operand(|v| used_inside |= names.contains(&v));
-                inner.kind.for_each_block(|b| {
-                    used_inside |= b.yields.iter().any(|v| names.contains(v));
-                });
-            });
-        });
-        if used_inside || (used && stored) {
-            return false;
-        }
-        if used && matches!(op.kind, OpKind::Shape(_)) {
-            names.extend(&op.results);
-        }
-        stored |= stores;
-    }
-    !(stored && block.yields.iter().any(|v| names.contains(v)))
 }
 
 /// Group chunks get their place after the scalars, whose number is known only at the end.

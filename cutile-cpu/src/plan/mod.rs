@@ -10,6 +10,9 @@ mod allocate;
 mod control;
 mod group;
 mod lower;
+mod matrix;
+mod memory;
+mod ports;
 mod shapes;
 
 use crate::fault::{FaultKind, PrepareError};

@@ -31,9 +31,9 @@ fn saxpy_of_any_length() {
         let mut y = tensor(&[n], before.clone());
         let grid = [(n as u32).div_ceil(tile)];
         run(&saxpy(tile.into()), &[Arg::from(2.5f32), x.arg(), y.arg()], &grid);
-        for i in 0..n as usize {
+        for (i, (x, before)) in x.data.iter().zip(&before).enumerate() {
             // Not contracted: the product is rounded.
-            assert_eq!(y.data[i], 2.5 * x.data[i] + before[i], "n {n}, tile {tile}, element {i}");
+            assert_eq!(y.data[i], 2.5 * x + before, "n {n}, tile {tile}, element {i}");
         }
     }
 }

@@ -25,11 +25,14 @@ fn text(operand: Element, acc: Element) -> String {
 const SIZES: [[usize; 3]; 6] =
     [[6, 7, 10], [5, 7, 10], [6, 2, 10], [6, 7, 9], [1, 1, 1], [4, 5, 3]];
 
+/// From f64 and back.
+type Ways<T> = (fn(f64) -> T, fn(T) -> f64);
+
 fn check<A: Host, C: Host>(
     operand: Element,
     value: fn(f64) -> A,
     wide: fn(A) -> f64,
-    acc: (fn(f64) -> C, fn(C) -> f64),
+    acc: Ways<C>,
     epsilons: (f64, f64),
 ) {
     for [m, n, k] in SIZES {
@@ -63,12 +66,12 @@ fn check<A: Host, C: Host>(
 #[test]
 fn floats() {
     let single = f64::from(f32::EPSILON) / 2.0;
-    let f32s: (fn(f64) -> f32, fn(f32) -> f64) = (|v| v as f32, f64::from);
+    let f32s: Ways<f32> = (|v| v as f32, f64::from);
     check::<f64, f64>(Element::F64, |v| v, |v| v, (|v| v, |v| v), (f64::EPSILON / 2.0, 0.0));
     check::<f32, f32>(Element::F32, |v| v as f32, f64::from, f32s, (single, 0.0));
     check::<f16, f32>(Element::F16, f16::from_f64, f16::to_f64, f32s, (single, 0.0));
     check::<bf16, f32>(Element::BF16, bf16::from_f64, bf16::to_f64, f32s, (single, 0.0));
-    let f16s: (fn(f64) -> f16, fn(f16) -> f64) = (f16::from_f64, f16::to_f64);
+    let f16s: Ways<f16> = (f16::from_f64, f16::to_f64);
     let half = f16::EPSILON.to_f64() / 2.0;
     check::<f16, f16>(Element::F16, f16::from_f64, f16::to_f64, f16s, (single, half));
 }
@@ -76,7 +79,7 @@ fn floats() {
 #[test]
 fn fp8_and_tf32() {
     let single = f64::from(f32::EPSILON) / 2.0;
-    let f32s: (fn(f64) -> f32, fn(f32) -> f64) = (|v| v as f32, f64::from);
+    let f32s: Ways<f32> = (|v| v as f32, f64::from);
     // e5m2 is the upper half of f16; of e4m3 the test uses whole numbers of -7 to 7, in a table.
     check::<u8, f32>(
         Element::F8E5M2,
