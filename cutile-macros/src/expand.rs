@@ -69,7 +69,7 @@ fn function(
     signatures: &Signatures,
     entries: &mut TokenStream,
 ) -> TokenStream {
-    let found = compiled.module.functions.iter().position(|g| g.path == f.sig.ident.to_string());
+    let found = compiled.module.functions.iter().position(|g| f.sig.ident == g.path);
     let Some(index) = found else { return TokenStream::new() };
     let parsed = &compiled.module.functions[index];
     let copy = check::copy(krate, f, signatures);

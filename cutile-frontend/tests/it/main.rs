@@ -4,6 +4,7 @@
 mod control;
 mod errors;
 mod functions;
+mod generated;
 mod run;
 mod spec;
 mod words;

@@ -8,8 +8,8 @@ mod helpers {
     use super::deeper::triple;
     use cutile::core::*;
 
-    pub const N: i32 = 64;
-    pub const WIDTH: i32 = super::LANES * 2;
+    pub(super) const N: i32 = 64;
+    pub(super) const WIDTH: i32 = super::LANES * 2;
 
     pub fn own_n() -> i32 {
         N
