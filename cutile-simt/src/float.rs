@@ -3,7 +3,7 @@
 
 use super::intrinsics;
 use core::cmp::Ordering;
-use core::ops::{Add, Div, Mul, Neg, Rem, Sub};
+use core::ops::{Add, Div, Mul, Neg, Sub};
 
 /// IEEE half precision.
 #[derive(Clone, Copy)]
@@ -137,7 +137,7 @@ impl Narrow for F8E5M2 {
 
 macro_rules! half_arithmetic {
     ($ty:ident) => {
-        half_arithmetic!($ty, Add::add, Sub::sub, Mul::mul, Div::div, Rem::rem);
+        half_arithmetic!($ty, Add::add, Sub::sub, Mul::mul, Div::div);
 
         impl Neg for $ty {
             type Output = $ty;

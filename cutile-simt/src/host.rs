@@ -10,9 +10,9 @@ pub(crate) fn rsqrt_approx_f32(x: f32) -> f32 {
     (1.0 / (x as f64).sqrt()) as f32
 }
 
-/// 1 / x.
+/// 1 / x, off by one in the last place as the hardware's may be.
 pub(crate) fn rcp_approx_f32(x: f32) -> f32 {
-    1.0 / x
+    f32::from_bits((1.0 / x).to_bits() ^ 1)
 }
 
 /// Correctly rounded square root.
@@ -62,6 +62,16 @@ pub(crate) fn max_f32(a: f32, b: f32) -> f32 {
 /// The number that is one, and -0.0 is smaller than +0.0.
 pub(crate) fn min_f32(a: f32, b: f32) -> f32 {
     if a == b { f32::from_bits(a.to_bits() | b.to_bits()) } else { a.min(b) }
+}
+
+/// The larger, NaN if either is.
+pub(crate) fn max_nan_f32(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b.is_nan() { f32::NAN } else { max_f32(a, b) }
+}
+
+/// The smaller, NaN if either is.
+pub(crate) fn min_nan_f32(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b.is_nan() { f32::NAN } else { min_f32(a, b) }
 }
 
 /// The number that is one, and +0.0 is larger than -0.0.

@@ -137,6 +137,10 @@ two_operands! {
     max_f32(reg32 f32) = "max.f32";
     /// The number that is one, and -0.0 is smaller than +0.0.
     min_f32(reg32 f32) = "min.f32";
+    /// The larger, NaN if either is.
+    max_nan_f32(reg32 f32) = "max.NaN.f32";
+    /// The smaller, NaN if either is.
+    min_nan_f32(reg32 f32) = "min.NaN.f32";
     /// The number that is one, and +0.0 is larger than -0.0.
     max_f64(reg64 f64) = "max.f64";
     /// The number that is one, and -0.0 is smaller than +0.0.

@@ -1,6 +1,6 @@
 //! Functions of floats that the tile language offers, for every float type that computes: `f64`, `f32`, and the halves,
-//! which go through `f32`. Accuracy of `f32`: 2 ulp for `exp`, `exp2`, `log`, `log2`, `rsqrt`, `sigmoid`, 3 for `tanh`, 1 for
-//! `pow`, `sin`, `cos`, `erf`; the others are exact.
+//! which go through `f32`. Accuracy of `f32`: 2 ulp for `exp`, `exp2`, `log`, `log2`, `rsqrt`, 3 for `tanh`, 4 for `sigmoid`,
+//! 1 for `pow`, `sin`, `cos`, `erf`; the others are exact.
 
 use super::float::{Bf16, F16, Narrow};
 use super::{intrinsics, math64};
@@ -232,12 +232,8 @@ impl Float for f64 {
 }
 
 const LOG2_E: f32 = core::f32::consts::LOG2_E;
-
-/// 2^n as a float, for n in the normal range.
-#[inline(always)]
-fn power_of_two(n: i32) -> f32 {
-    f32::from_bits(((n + 127) as u32) << 23)
-}
+/// What `LOG2_E` lacks of the logarithm.
+const LOG2_E_LOW: f32 = 1.925_963e-8;
 
 /// The logarithm of a positive finite number as n ln 2 + s, s between -0.35 and 0.35.
 #[inline(always)]
@@ -291,21 +287,13 @@ impl Float for f32 {
 
     #[inline(always)]
     fn exp(x: f32) -> f32 {
-        // x = n ln 2 + r; 2^(r log2 e) is near 1, where the hardware's 2^x is good to 2 ulp.
-        let n = intrinsics::round_even_f32(x * LOG2_E);
-        let n = if n > 160.0 {
-            160.0
-        } else if n < -160.0 {
-            -160.0
-        } else {
-            n
-        };
-        let r = intrinsics::fma_f32(n, -0.693_145_75, x);
-        let r = intrinsics::fma_f32(n, -1.428_606_8e-6, r);
-        let e = intrinsics::exp2_approx_f32(r * LOG2_E);
-        // Two factors: 2^n itself may not be a normal number.
-        let half = (n as i32) >> 1;
-        e * power_of_two(half) * power_of_two(n as i32 - half)
+        // x log2 e = high + low. The hardware's 2^high is good to 2 ulp everywhere; 2^low is 1 + low ln 2. Beyond the clamps
+        // the result is 0 or infinity, and low would be a NaN at an infinite x.
+        let x = intrinsics::max_nan_f32(intrinsics::min_nan_f32(x, 200.0), -200.0);
+        let high = x * LOG2_E;
+        let low = intrinsics::fma_f32(x, LOG2_E, -high);
+        let low = intrinsics::fma_f32(x, LOG2_E_LOW, low);
+        intrinsics::exp2_approx_f32(high) * intrinsics::fma_f32(low, core::f32::consts::LN_2, 1.0)
     }
     #[inline(always)]
     fn exp2(x: f32) -> f32 {
@@ -321,7 +309,7 @@ impl Float for f32 {
     fn log2(x: f32) -> f32 {
         let (n, s) = log_parts(x);
         // log2 e in two parts, so that the product is nearly exact.
-        let value = n + intrinsics::fma_f32(s, 1.442_695, s * 1.925_963e-8);
+        let value = n + intrinsics::fma_f32(s, LOG2_E, s * LOG2_E_LOW);
         if x > 0.0 && x < f32::INFINITY { value } else { log_special(x) }
     }
     #[inline(always)]
@@ -337,7 +325,7 @@ impl Float for f32 {
             magnitude / (1.0 + z / (3.0 + z / (5.0 + z / (7.0 + z / 9.0))))
         } else {
             let e = <f32 as Float>::exp(2.0 * if magnitude > 10.0 { 10.0 } else { magnitude });
-            1.0 - 2.0 / (e + 1.0)
+            1.0 - div(2.0, e + 1.0)
         };
         if x.is_nan() { x } else { f32::from_bits(value.to_bits() | (x.to_bits() & 0x8000_0000)) }
     }
@@ -355,7 +343,7 @@ impl Float for f32 {
     }
     #[inline(always)]
     fn sigmoid(x: f32) -> f32 {
-        1.0 / (1.0 + <f32 as Float>::exp(-x))
+        div(1.0, 1.0 + <f32 as Float>::exp(-x))
     }
     #[inline(always)]
     fn pow(x: f32, y: f32) -> f32 {
@@ -403,6 +391,23 @@ through_f32!(F16: exp exp2 log log2 sqrt rsqrt tanh sin cos erf sigmoid floor ce
 through_f32!(Bf16: exp exp2 log log2 sqrt rsqrt tanh sin cos erf sigmoid floor ceil round round_even trunc;
     min max minimum maximum pow rem);
 
+/// a / b, correctly rounded. Where no intermediate can overflow or lose bits: a quotient by a correctly rounded reciprocal,
+/// corrected once by its exact remainder (Markstein's theorem). The reciprocal is shared by all divisions by one number.
+#[inline(always)]
+pub fn div(a: f32, b: f32) -> f32 {
+    let magnitude = |x: f32| x.to_bits() & 0x7fff_ffff;
+    // Between 2^-60 and 2^60: quotients and remainders stay far inside the normal numbers.
+    let ordinary = |bits: u32| bits.wrapping_sub((127 - 60) << 23) < (120 << 23);
+    if ordinary(magnitude(b)) && (ordinary(magnitude(a)) || magnitude(a) == 0) {
+        let y = intrinsics::rcp_approx_f32(b);
+        let y = intrinsics::fma_f32(intrinsics::fma_f32(-b, y, 1.0), y, y);
+        let q = a * y;
+        intrinsics::fma_f32(intrinsics::fma_f32(-b, q, a), y, q)
+    } else {
+        a / b
+    }
+}
+
 /// e^x by the hardware's 2^x alone: a relative error that grows with |x|, for `fast_math`.
 #[inline(always)]
 pub fn fast_exp(x: f32) -> f32 {
@@ -442,9 +447,32 @@ mod tests {
         check(Float::log2, f64::log2, 1.0, 1e30, 2.0);
         check(Float::tanh, f64::tanh, -1.0, 1.0, 3.0);
         check(Float::tanh, f64::tanh, -12.0, 12.0, 3.0);
-        check(Float::sigmoid, |x| 1.0 / (1.0 + (-x).exp()), -80.0, 40.0, 3.0);
+        check(Float::sigmoid, |x| 1.0 / (1.0 + (-x).exp()), -80.0, 40.0, 4.0);
         check(Float::sin, f64::sin, -1e6, 1e6, 1.0);
         check(Float::cos, f64::cos, -1e6, 1e6, 1.0);
+    }
+
+    #[test]
+    fn quotients_are_correctly_rounded() {
+        let mut state = 9u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 32) as u32
+        };
+        let check = |a: f32, b: f32| {
+            let (got, want) = (super::div(a, b), a / b);
+            assert!(
+                got.to_bits() == want.to_bits() || want.is_nan() && got.is_nan(),
+                "{a:e} / {b:e}: {got:e} {want:e}"
+            );
+        };
+        for _ in 0..2_000_000 {
+            let (a, b) = (next(), next());
+            check(f32::from_bits(a), f32::from_bits(b));
+            // Near each other, and divisors with all bits set, where reciprocals are hardest.
+            check(f32::from_bits(0x3f80_0000 | a >> 9), f32::from_bits(0x3f80_0000 | b >> 9));
+            check(f32::from_bits(0x3f80_0000 | a >> 9), f32::from_bits(0x3fff_ffff - (b >> 28)));
+        }
     }
 
     #[test]

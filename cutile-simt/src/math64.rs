@@ -18,13 +18,7 @@ macro_rules! polynomial {
 /// x * 2^n, right into and out of the subnormal numbers.
 #[inline(always)]
 pub fn scale(x: f64, n: i32) -> f64 {
-    let n = if n < -2200 {
-        -2200
-    } else if n > 2200 {
-        2200
-    } else {
-        n
-    };
+    let n = n.clamp(-2200, 2200);
     // Three exact steps and one rounding: none of the factors leaves the normal numbers.
     let power = |e: i32| f64::from_bits(((e + 1023) as u64) << 52);
     let third = n / 3;
@@ -48,13 +42,7 @@ pub fn exp(x: f64) -> f64 {
     if x.is_nan() {
         return x;
     }
-    let x = if x > 710.0 {
-        710.0
-    } else if x < -750.0 {
-        -750.0
-    } else {
-        x
-    };
+    let x = x.clamp(-750.0, 710.0);
     exp_of_sum(x, 0.0)
 }
 
@@ -64,13 +52,7 @@ pub fn exp2(x: f64) -> f64 {
     if x.is_nan() {
         return x;
     }
-    let x = if x > 1025.0 {
-        1025.0
-    } else if x < -1080.0 {
-        -1080.0
-    } else {
-        x
-    };
+    let x = x.clamp(-1080.0, 1025.0);
     let n = round_even_f64(x);
     let f = x - n;
     let high = f * core::f64::consts::LN_2;

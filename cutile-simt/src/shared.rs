@@ -45,8 +45,12 @@ pub unsafe fn store<T: Copy, const N: usize>(address: u32, v: [T; N]) {
 /// Where `present`, the address is inside the block's shared memory and aligned to the vector.
 #[inline(always)]
 pub unsafe fn store_if<T: Copy, const N: usize>(address: u32, present: bool, v: [T; N]) {
-    if present {
-        // SAFETY: the caller's promise.
-        unsafe { store(address, v) }
+    // SAFETY: the caller's promise; the copy is between types of one size.
+    unsafe {
+        if N * size_of::<T>() == 4 {
+            intrinsics::store_shared_b32_if(address, present, transmute_copy(&v));
+        } else if present {
+            store(address, v);
+        }
     }
 }

@@ -228,6 +228,7 @@ fn binary(op: BinaryOp, e: Element, a: &str, b: &str, fast: bool) -> String {
         BinaryOp::Sub => arithmetic("-", "wrapping_sub"),
         BinaryOp::Mul => arithmetic("*", "wrapping_mul"),
         BinaryOp::Div if fast && e == Element::F32 => format!("math::fast_div({a}, {b})"),
+        BinaryOp::Div if e == Element::F32 => format!("math::div({a}, {b})"),
         BinaryOp::Div => format!("{a} / {b}"),
         BinaryOp::Rem => float("rem"),
         BinaryOp::Min if e.is_float() => float("min"),

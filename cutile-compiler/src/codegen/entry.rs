@@ -221,6 +221,14 @@ impl<'k> Emitter<'k> {
         let mut top = super::text::Text::at_depth(1);
         top.line("let thread = _thread_idx_x() as u32;");
         top.line(format!("core::hint::assert_unchecked(thread < {});", self.mapping.threads()));
+        let dependent = self.is_dependent();
+        if dependent {
+            top.line(
+                "// in a chain of launches: after the one before, and the next one may come near",
+            );
+            top.line("simt::intrinsics::wait_for_dependencies();");
+            top.line("simt::intrinsics::launch_dependents();");
+        }
         for line in self.position() {
             top.line(line);
         }
@@ -249,11 +257,16 @@ impl<'k> Emitter<'k> {
                 dynamic_shared: shared,
                 cluster: 1,
                 blocks: Blocks::PerTile,
-                pdl: false,
+                pdl: dependent,
             },
             fault_sites: self.faults.sites,
         };
         Ok(Generated { text, origins, plan, abi })
+    }
+
+    /// Whether the kernel takes part in programmatic dependent launches, which compute capability 9.0 brought.
+    fn is_dependent(&self) -> bool {
+        self.settings.arch.major >= 9
     }
 
     /// Blocks that should fit one multiprocessor at once. For products two where the accumulators leave the registers for

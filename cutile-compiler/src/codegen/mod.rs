@@ -166,7 +166,7 @@ impl<'k> Emitter<'k> {
         match &op.kind {
             OpKind::Create(kind) => self.create(op, kind),
             OpKind::Arith(kind) => self.arith(op, kind),
-            OpKind::Shape(ShapeOp::ToScalar { x }) => self.to_scalar(op, *x),
+            OpKind::Shape(ShapeOp::ToScalar { x }) => self.only_element(op, *x),
             OpKind::Shape(kind) => self.shape(op, kind),
             OpKind::Memory(kind) => self.memory(op, kind),
             OpKind::Reduce(kind) => self.reduce(op, kind),

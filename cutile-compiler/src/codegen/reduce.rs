@@ -14,6 +14,8 @@ struct Combine {
     bytes: u32,
     /// What an absent element counts as.
     identity: String,
+    /// The same as an element, where there is one.
+    absent: Option<String>,
     /// A function of two partial results, as an expression.
     function: String,
 }
@@ -38,7 +40,9 @@ impl<'k> Emitter<'k> {
         let value = self.operand(*x, layout);
         let value = self.in_variable(value, "whole");
         let combine = combine(*kind, element);
-        let terms = self.partials(&value, layout, axis, (*kind, element), &combine, &tile.lengths);
+        let (value, lengths) =
+            self.settled_padding(&value, layout, axis, element, &combine, &tile.lengths);
+        let terms = self.partials(&value, layout, axis, (*kind, element), &combine, &lengths);
         let result = self.mapping.get(layout).without_axis(axis);
         let result = self.mapping.intern(result);
         let value = self.fold_registers(&terms, layout, result, axis, &combine);
@@ -54,6 +58,39 @@ impl<'k> Emitter<'k> {
         lengths.remove(axis);
         self.bind_tile(r, Held::Fragment(name, wanted), lengths);
         Ok(())
+    }
+
+    /// Where the row may be ragged, one branch for the whole block puts the identity in place of absent elements, so that
+    /// whole rows pay nothing; candidates are told apart by themselves. The fragment, and what is still to be looked at.
+    fn settled_padding(
+        &mut self,
+        value: &str,
+        layout: LayoutId,
+        axis: usize,
+        element: Element,
+        combine: &Combine,
+        lengths: &[Length],
+    ) -> (String, Vec<Length>) {
+        let Some(identity) = &combine.absent else { return (value.to_string(), lengths.to_vec()) };
+        let (Length::Variable(n), false) =
+            (&lengths[axis], self.mapping.get(layout).is_padded(axis))
+        else {
+            return (value.to_string(), lengths.to_vec());
+        };
+        let n = n.clone();
+        let extent = self.mapping.get(layout).shape()[axis];
+        let name = self.fresh("row");
+        let ty = self.fragment(layout);
+        let repr = names::repr(element);
+        self.body.open(format!("let {name}: {ty}<{repr}> = if {n} == {extent} {{"));
+        self.body.line(value);
+        self.body.otherwise();
+        let masked = self.masked(value, layout, lengths, axis..axis + 1, identity);
+        self.body.line(masked);
+        self.body.close("};");
+        let mut lengths = lengths.to_vec();
+        lengths[axis] = Length::Full;
+        (name, lengths)
     }
 
     /// Each register's own partial result as an expression, written where it is folded, so that few are live at once:
@@ -238,15 +275,29 @@ fn combine(kind: ReduceKind, element: Element) -> Combine {
             ty: format!("reduce::Candidate<{repr}>"),
             bytes: 2 * e.bytes() as u32,
             identity: format!("reduce::nobody({})", names::zero(e)),
+            absent: None,
             function: format!("reduce::{name}"),
         };
     }
+    let identity = identity(kind, e);
+    Combine {
+        ty: repr.to_string(),
+        bytes: e.bytes() as u32,
+        absent: Some(self::identity(kind, element)),
+        identity,
+        function: format!("reduce::{name}"),
+    }
+}
+
+/// What does not change a result, as an element of a type.
+fn identity(kind: ReduceKind, e: Element) -> String {
+    let repr = names::repr(e);
     let largest = |sign: f64| match e {
         e if e.is_float() => names::float(sign * f64::INFINITY, e),
         _ if sign > 0.0 => format!("{repr}::MAX"),
         _ => format!("{repr}::MIN"),
     };
-    let identity = match kind {
+    match kind {
         ReduceKind::Sum => names::zero(e),
         ReduceKind::Prod if e.is_float() => names::float(1.0, e),
         ReduceKind::Prod => format!("1{repr}"),
@@ -256,12 +307,6 @@ fn combine(kind: ReduceKind, element: Element) -> Combine {
         ReduceKind::Min | ReduceKind::Minimum => largest(1.0),
         ReduceKind::Any => "false".into(),
         _ => "true".into(),
-    };
-    Combine {
-        ty: names::repr(e).to_string(),
-        bytes: e.bytes() as u32,
-        identity,
-        function: format!("reduce::{name}"),
     }
 }
 

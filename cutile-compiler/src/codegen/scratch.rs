@@ -116,7 +116,7 @@ impl Emitter<'_> {
 /// Shared memory that one block can have, in bytes.
 pub(super) fn shared_memory_limit(arch: cutile_bundle::target::Arch) -> u32 {
     match (arch.major, arch.minor) {
-        (9 | 10 | 11, _) => 227 * 1024,
+        (9..=11, _) => 227 * 1024,
         (8, 0 | 7) => 163 * 1024,
         (8, _) | (12, _) => 99 * 1024,
         _ => 64 * 1024,

@@ -155,7 +155,7 @@ impl<'k> Emitter<'k> {
         self.in_variable(value, "masked")
     }
 
-    pub(super) fn to_scalar(&mut self, op: &Op, x: Value) -> Done {
+    pub(super) fn only_element(&mut self, op: &Op, x: Value) -> Done {
         let scalar = match self.tile(x).held {
             Held::Uniform(scalar) => scalar,
             Held::Fragment(name, layout) => {

@@ -309,8 +309,8 @@ impl<'a> Assignment<'a> {
 /// The layout that a tile of this shape must have so that its broadcast stands in `l`.
 pub fn broadcast_source(l: &Layout, shape: &[u32]) -> Layout {
     let mut source = l.clone();
-    for axis in 0..shape.len() {
-        if shape[axis] == 1 && l.shape()[axis] != 1 {
+    for (axis, extent) in shape.iter().enumerate() {
+        if *extent == 1 && l.shape()[axis] != 1 {
             source = source.with_unit(axis);
         }
     }

@@ -16,14 +16,22 @@ pub(super) fn run(f: &mut Function) -> bool {
         shared,
         known: Vec::new(),
         replacements: Replacements::default(),
+        gone: HashSet::new(),
     };
     c.block(&f.body);
-    let replacements = c.replacements;
-    let uses = f.use_counts();
-    let any = (0..f.values.len() as u32)
-        .map(Value)
-        .any(|v| uses[v.0 as usize] > 0 && replacements.resolve(v) != v);
-    replacements.apply(f) && any
+    let (replacements, gone) = (c.replacements, c.gone);
+    let mut body = std::mem::take(&mut f.body);
+    remove(&mut body, &gone);
+    f.body = body;
+    replacements.apply(f)
+}
+
+/// Removes the operations that define these values: `dce` would keep one that may fault.
+fn remove(block: &mut Block, gone: &HashSet<Value>) {
+    block.ops.retain_mut(|op| {
+        op.kind.for_each_block_mut(|b| remove(b, gone));
+        !op.results.iter().any(|r| gone.contains(r))
+    });
 }
 
 struct Cse<'a> {
@@ -34,6 +42,8 @@ struct Cse<'a> {
     /// By enclosing block: what was computed, by its text with operands resolved.
     known: Vec<HashMap<String, Value>>,
     replacements: Replacements,
+    /// Results of operations that were done before.
+    gone: HashSet<Value>,
 }
 
 impl Cse<'_> {
@@ -53,7 +63,10 @@ impl Cse<'_> {
             {
                 let key = key(&kind, self.f.ty(r));
                 match self.known.iter().find_map(|k| k.get(&key)) {
-                    Some(old) => self.replacements.add(r, *old),
+                    Some(old) => {
+                        self.replacements.add(r, *old);
+                        self.gone.insert(r);
+                    }
                     None => {
                         if let Some(known) = self.known.last_mut() {
                             known.insert(key, r);

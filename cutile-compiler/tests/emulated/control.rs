@@ -158,7 +158,8 @@ entry @k(%at: i32, %d: i32, %x: tensor i32[?], %y: partitioned i32[?] by [32]) {
 }
 ";
     let x: Vec<i32> = (0..40).collect();
-    let args = |at: i32, d: i32| [scalar(at), scalar(d), tensor(&x, &[40]), tensor(&[0i32; 32], &[32])];
+    let args =
+        |at: i32, d: i32| [scalar(at), scalar(d), tensor(&x, &[40]), tensor(&[0i32; 32], &[32])];
     assert_eq!(fails(text, &args(2, 1)), (42 << 32, [2, 2]));
     assert_eq!(fails(text, &args(-1, 1)), (42 << 32, [-1, 2]));
     assert_eq!(fails(text, &args(0, 0)).0, (42 << 32) | 1);
@@ -168,7 +169,8 @@ entry @k(%at: i32, %d: i32, %x: tensor i32[?], %y: partitioned i32[?] by [32]) {
         assert_eq!(o.tensors[1].values::<i32>()[..8], [10, 11, 11, 11, 12, 12, 12, 13]);
     });
     let k = build(&kernel(text), cutile_bundle::key::FactsClass::Aligned);
-    let sites: Vec<(u32, &str)> = k.abi.fault_sites.iter().map(|s| (s.line, s.file.as_str())).collect();
+    let sites: Vec<(u32, &str)> =
+        k.abi.fault_sites.iter().map(|s| (s.line, s.file.as_str())).collect();
     assert_eq!(sites, [(3, "src/k.rs"), (4, "src/k.rs"), (5, "src/k.rs")]);
 }
 

@@ -25,11 +25,14 @@ entry @table(%x: tensor {from}[?], %y: tensor {from}[?], %z: partitioned {to}[?,
     s + "    yield\n}\n"
 }
 
+/// An operation as tile IR, and what it gives for two operands.
+type Case<'a, T, U> = (&'a str, &'a dyn Fn(T, T) -> U);
+
 fn rows<T: Pod, U: Pod + PartialEq + std::fmt::Debug>(
     types: [&str; 2],
     x: &[T],
     y: &[T],
-    cases: &[(&str, &dyn Fn(T, T) -> U)],
+    cases: &[Case<'_, T, U>],
     close: impl Fn(U, U) -> bool,
 ) {
     let n = x.len();
@@ -55,8 +58,22 @@ fn same_f32(a: f32, b: f32) -> bool {
 }
 
 const AWKWARD: [f32; 16] = [
-    0.0, -0.0, 1.0, -1.5, 2.5, 0.5, -0.5, 1e-40, -3e38, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 7.25, -7.75,
-    1e10, 0.333,
+    0.0,
+    -0.0,
+    1.0,
+    -1.5,
+    2.5,
+    0.5,
+    -0.5,
+    1e-40,
+    -3e38,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+    f32::NAN,
+    7.25,
+    -7.75,
+    1e10,
+    0.333,
 ];
 
 fn others() -> Vec<f32> {
@@ -65,9 +82,11 @@ fn others() -> Vec<f32> {
 
 #[test]
 fn floats_compute_as_rust_does() {
-    let min = |a: f32, b: f32| if a == b { f32::from_bits(a.to_bits() | b.to_bits()) } else { a.min(b) };
-    let max = |a: f32, b: f32| if a == b { f32::from_bits(a.to_bits() & b.to_bits()) } else { a.max(b) };
-    let cases: &[(&str, &dyn Fn(f32, f32) -> f32)] = &[
+    let min =
+        |a: f32, b: f32| if a == b { f32::from_bits(a.to_bits() | b.to_bits()) } else { a.min(b) };
+    let max =
+        |a: f32, b: f32| if a == b { f32::from_bits(a.to_bits() & b.to_bits()) } else { a.max(b) };
+    let cases: &[Case<'_, f32, f32>] = &[
         ("unary neg %a", &|a, _| -a),
         ("unary abs %a", &|a, _| a.abs()),
         ("unary sqrt %a", &|a, _| a.sqrt()),
@@ -83,7 +102,9 @@ fn floats_compute_as_rust_does() {
         ("binary rem %a %b", &|a, b| a % b),
         ("binary min %a %b", &min),
         ("binary max %a %b", &max),
-        ("binary minimum %a %b", &|a, b| if a.is_nan() || b.is_nan() { f32::NAN } else { min(a, b) }),
+        ("binary minimum %a %b", &|a, b| {
+            if a.is_nan() || b.is_nan() { f32::NAN } else { min(a, b) }
+        }),
         ("fma %a %b %a", &|a, b| a.mul_add(b, a)),
     ];
     rows(["f32", "f32"], &AWKWARD, &others(), cases, same_f32);
@@ -93,7 +114,7 @@ fn floats_compute_as_rust_does() {
 fn math_functions_are_close() {
     let x = [0.1f32, 0.7, 1.3, -2.2, 3.9, 8.5, -0.4, 20.0];
     let close = |a: f32, b: f32| same_f32(a, b) || (a - b).abs() <= b.abs() * 5e-7;
-    let cases: &[(&str, &dyn Fn(f32, f32) -> f32)] = &[
+    let cases: &[Case<'_, f32, f32>] = &[
         ("unary exp %a", &|a, _| f64::from(a).exp() as f32),
         ("unary exp2 %a", &|a, _| f64::from(a).exp2() as f32),
         ("unary log %a", &|a, _| f64::from(a).ln() as f32),
@@ -106,10 +127,10 @@ fn math_functions_are_close() {
         ("binary pow %a %b", &|a, b| f64::from(a).powf(b.into()) as f32),
     ];
     rows(["f32", "f32"], &x, &[2.0, -1.5, 3.0, 3.0, 0.5, 0.0, 2.0, 1.1], cases, close);
-    let cases: &[(&str, &dyn Fn(f32, f32) -> f32)] = &[("unary erf %a", &|a, _| match a {
-        a if a == 0.5 => 0.520_499_9,
-        a if a == 1.0 => 0.842_700_8,
-        a if a == -2.0 => -0.995_322_3,
+    let cases: &[Case<'_, f32, f32>] = &[("unary erf %a", &|a, _| match a {
+        0.5 => 0.520_499_9,
+        1.0 => 0.842_700_8,
+        -2.0 => -0.995_322_3,
         _ => 0.999_977_9,
     })];
     rows(["f32", "f32"], &[0.5f32, 1.0, -2.0, 3.0], &[0.0; 4], cases, close);
@@ -117,7 +138,7 @@ fn math_functions_are_close() {
 
 #[test]
 fn comparisons_follow_ieee() {
-    let cases: &[(&str, &dyn Fn(f32, f32) -> u8)] = &[
+    let cases: &[Case<'_, f32, u8>] = &[
         ("compare eq %a %b", &|a, b| (a == b).into()),
         ("compare ne %a %b", &|a, b| (a != b).into()),
         ("compare lt %a %b", &|a, b| (a < b).into()),
@@ -132,7 +153,7 @@ fn comparisons_follow_ieee() {
 fn integers_wrap_and_divide_as_rust_does() {
     let x = [i32::MAX, i32::MIN, -7, 7, 0, -1, 100, 13];
     let y = [3, 2, 2, -2, 5, 31, 7, -13];
-    let cases: &[(&str, &dyn Fn(i32, i32) -> i32)] = &[
+    let cases: &[Case<'_, i32, i32>] = &[
         ("binary add %a %b", &|a, b| a.wrapping_add(b)),
         ("binary mul %a %b", &|a, b| a.wrapping_mul(b)),
         ("binary div %a %b", &|a, b| a / b),
@@ -148,7 +169,7 @@ fn integers_wrap_and_divide_as_rust_does() {
         ("unary abs %a", &|a, _| a.wrapping_abs()),
     ];
     rows(["i32", "i32"], &x, &y, cases, |a, b| a == b);
-    let cases: &[(&str, &dyn Fn(u8, u8) -> u8)] = &[
+    let cases: &[Case<'_, u8, u8>] = &[
         ("binary div %a %b", &|a, b| a / b),
         ("binary max %a %b", &|a, b| a.max(b)),
         ("binary shr %a %b", &|a, b| a.wrapping_shr(b.into())),
@@ -159,15 +180,19 @@ fn integers_wrap_and_divide_as_rust_does() {
 
 #[test]
 fn conversions_round_saturate_and_wrap() {
-    let to_i32: &[(&str, &dyn Fn(f32, f32) -> i32)] = &[("convert %a", &|a, _| a as i32)];
+    let to_i32: &[Case<'_, f32, i32>] = &[("convert %a", &|a, _| a as i32)];
     rows(["f32", "i32"], &AWKWARD, &others(), to_i32, |a, b| a == b);
-    let to_u8: &[(&str, &dyn Fn(i32, i32) -> u8)] = &[("convert %a", &|a, _| a as u8)];
+    let to_u8: &[Case<'_, i32, u8>] = &[("convert %a", &|a, _| a as u8)];
     rows(["i32", "u8"], &[300, -1, 7, 65536], &[0; 4], to_u8, |a, b| a == b);
-    let to_bf16: &[(&str, &dyn Fn(f32, f32) -> u16)] = &[("convert %a", &|a, _| {
-        if a.is_nan() { 0x7fff } else { ((a.to_bits() + 0x7fff + (a.to_bits() >> 16 & 1)) >> 16) as u16 }
+    let to_bf16: &[Case<'_, f32, u16>] = &[("convert %a", &|a, _| {
+        if a.is_nan() {
+            0x7fff
+        } else {
+            ((a.to_bits() + 0x7fff + (a.to_bits() >> 16 & 1)) >> 16) as u16
+        }
     })];
     rows(["f32", "bf16"], &AWKWARD, &others(), to_bf16, |a, b| a == b);
-    let bits: &[(&str, &dyn Fn(f32, f32) -> u32)] = &[("bitcast %a", &|a, _| a.to_bits())];
+    let bits: &[Case<'_, f32, u32>] = &[("bitcast %a", &|a, _| a.to_bits())];
     rows(["f32", "u32"], &AWKWARD, &others(), bits, |a, b| a == b);
 }
 
@@ -177,7 +202,7 @@ fn halves_compute_in_f32() {
     let wide = |v: u16| f32::from_bits(u32::from(v) << 16);
     let x: Vec<u16> = noise(64, 1).into_iter().map(half).collect();
     let y: Vec<u16> = noise(64, 2).into_iter().map(half).collect();
-    let cases: &[(&str, &dyn Fn(u16, u16) -> u16)] = &[
+    let cases: &[Case<'_, u16, u16>] = &[
         ("binary add %a %b", &|a, b| half(wide(a) + wide(b))),
         ("binary mul %a %b", &|a, b| half(wide(a) * wide(b))),
         ("binary div %a %b", &|a, b| half(wide(a) / wide(b))),
