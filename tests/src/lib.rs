@@ -2,6 +2,9 @@
 
 use std::future::IntoFuture;
 
+#[cfg(doctest)]
+pub mod documents;
+
 /// Runs a future to its end on an executor that knows nothing of any device.
 pub fn run<F: IntoFuture>(future: F) -> F::Output {
     let executor = async_executor::LocalExecutor::new();

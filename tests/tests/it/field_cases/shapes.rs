@@ -90,7 +90,7 @@ fn case_41_empty_tensors_add_launch_and_come_back() {
 }
 
 #[test]
-#[ignore = "takes 4 GiB of memory"]
+#[ignore = "takes 2 GiB of memory"]
 fn case_42_tensors_around_two_to_the_31() {
     let near = (1usize << 31) - 8;
     let mut data = vec![0u8; near];
