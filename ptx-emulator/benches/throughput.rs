@@ -1,11 +1,11 @@
-//! Thread-instructions per second on one core: plain arithmetic without and with checks, memory streams, mma.
+//! Thread-instructions per second on one core: plain arithmetic, memory streams, mma; and a matrix product by wgmma.
 //!
 //! `cargo bench -p ptx-emulator`
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use ptx_emulator::{Checks, Launch, Memory, Module, Options};
+use ptx_emulator::{Checks, ElementType, Launch, Memory, Module, Options, Swizzle, TensorMap};
 
 const HEAD: &str =
     ".version 8.3\n.target sm_90a\n.address_size 64\n.shared .align 16 .b8 tile[16384];\n";
@@ -58,7 +58,46 @@ fn measure(name: &str, body: &str, threads: u32, n: u32, checks: Checks) {
     println!("{name:40} {:8.1} M thread-instructions/s", count as f64 / best / 1e6);
 }
 
+/// A bf16 matrix product of 256 x 256 x 256 by a pipelined kernel (TMA, memory barrier objects, wgmma).
+fn matrix_product(checks: Checks) {
+    const N: usize = 256;
+    let module =
+        Module::parse(include_str!("../tests/ptx/gemm_nt.ptx")).expect("the kernel parses");
+    let memory = Arc::new(Memory::new());
+    let program = module.load(&memory).expect("the module loads");
+    let mut params = Vec::new();
+    for (rows, columns) in [(128, 64), (128, 64), (64, 64)] {
+        let address = memory.alloc((N * N * 2) as u64).expect("memory");
+        memory.fill(address, 0x3c, (N * N * 2) as u64).expect("memory");
+        let map = TensorMap {
+            element: ElementType::Bf16,
+            address,
+            extents: vec![N as u64; 2],
+            strides: vec![2 * N as u64],
+            box_extents: vec![columns, rows],
+            swizzle: Swizzle::B128,
+            nan_fill: false,
+        };
+        params.extend(map.encode().expect("the map is valid"));
+    }
+    for value in [N as u32, N as u32, N as u32, 8] {
+        params.extend(value.to_le_bytes());
+    }
+    let launch =
+        Launch { dynamic_shared: 3 * 32768 + 32768 + 1280, ..Launch::new([4, 1, 1], [384, 1, 1]) };
+    let options = Options { checks, workers: 1, ..Options::default() };
+    let start = Instant::now();
+    program.launch("gemm_nt", &launch, &params, &options).expect("it runs");
+    println!(
+        "{:40} {:8.1} ms",
+        format!("256^3 bf16 wgmma, {}", if checks.races { "all checks" } else { "no checks" }),
+        start.elapsed().as_secs_f64() * 1e3
+    );
+}
+
 fn main() {
+    matrix_product(Checks::NONE);
+    matrix_product(Checks::ALL);
     measure("arithmetic, no checks", ARITHMETIC, 256, 4000, Checks::NONE);
     measure("arithmetic, all checks", ARITHMETIC, 256, 4000, Checks::ALL);
     measure("memory and barriers, no checks", MEMORY, 256, 1000, Checks::NONE);

@@ -296,14 +296,8 @@ fn check_atomic(m: &Mods<'_>, op: AtomOp, ty: Type, elements: usize) -> Result<(
         And | Or | Xor => {
             matches!(ty, Type::B32 | Type::B64 | Type::U32 | Type::U64 | Type::S32 | Type::S64)
         }
-        Exch => matches!(
-            ty,
-            Type::B32 | Type::B64 | Type::U32 | Type::U64 | Type::S32 | Type::S64 | Type::F32
-        ),
-        Cas => matches!(
-            ty,
-            Type::B16 | Type::B32 | Type::B64 | Type::U32 | Type::U64 | Type::S32 | Type::S64
-        ),
+        Exch => matches!(ty, Type::B32 | Type::B64),
+        Cas => matches!(ty, Type::B16 | Type::B32 | Type::B64),
         Inc | Dec => ty == Type::U32,
         Min | Max if ty.float() => elements > 1 || matches!(ty, Type::F16x2 | Type::Bf16x2),
         Min | Max => matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64),

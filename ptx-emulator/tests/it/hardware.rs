@@ -6,6 +6,9 @@
 //! approximate functions within the errors that the ISA states, and writes the file of hashes.
 
 mod cases;
+mod scalar_cases;
+mod warp_cases;
+mod wide_cases;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -19,7 +22,7 @@ const GOLDEN: &str = include_str!("../hardware/h200.txt");
 /// The whole suite as one module.
 fn module(cases: &[Case]) -> String {
     let mut text =
-        ".version 8.3\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 tile[4096];\n"
+        ".version 8.5\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 tile[24576];\n"
             .to_owned();
     for (i, case) in cases.iter().enumerate() {
         let result = if case.body.contains("%do") {
