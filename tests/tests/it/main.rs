@@ -2,6 +2,7 @@
 
 mod child;
 mod devices;
+mod documents;
 mod emulated;
 mod field_cases;
 mod language;
