@@ -334,6 +334,19 @@ fn fma_rounds_once() {
         }
     };
     check(4000);
+    // bf16 products that lie halfway between neighbours, and an addend that f64 loses decides.
+    let bits = |n: i32| bf16::from_f32(n as f32 / 128.0);
+    let tiny = bf16::from_f64(2f64.powi(-100));
+    let got = elementwise::<bf16, bf16>(
+        "fma %a %b %c",
+        (Element::BF16, Element::BF16),
+        &[
+            &[bits(129), bits(129), bits(131), bits(131)],
+            &[bits(192); 4],
+            &[tiny, -tiny, tiny, -tiny],
+        ],
+    );
+    assert_eq!(got, [194, 193, 197, 196].map(bits));
 }
 
 #[test]

@@ -251,8 +251,25 @@ impl Growing {
         let turns = self.below(4);
         let (p, q, r, s) = (self.name(), self.name(), self.name(), self.name());
         let ty = a.ty();
-        let how = self.below(4);
+        let how = self.below(5);
+        let outer = same[self.below(same.len())].clone();
+        // The last axis is summed and its sum repeated: several tiles that need memory of their own.
+        let last = a.shape.len() - 1;
+        let (short, one) = (&a.shape[..last], [&a.shape[..last], &[1]].concat());
         let step = match how {
+            4 => format!(
+                "%{s}a = binary add %{p} %{} : {ty}
+                 %{s}b = reduce sum {last} %{s}a : i64{short:?}
+                 %{s}c = reshape %{s}b : i64{one:?}
+                 %{s}d = broadcast %{s}c : {ty}
+                 %{s}e = binary sub %{s}a %{s}d : {ty}
+                 %{s}f = reduce sum {last} %{s}e : i64{short:?}
+                 %{s}g = reshape %{s}f : i64{one:?}
+                 %{s}h = broadcast %{s}g : {ty}
+                 %{s}i = binary xor %{s}e %{s}h : {ty}
+                 yield %{s}i, %{s}a",
+                outer.name
+            ),
             0 => format!("yield %{q}, %{p}"),
             1 => format!("%{s}x = binary add %{p} %{q} : {ty}\n yield %{s}x, %{p}"),
             2 => format!(
@@ -272,7 +289,19 @@ impl Growing {
             let each = |op: &str, u: &Tile, v: &Tile, valid: &[usize]| {
                 Tile::build(String::new(), &u.shape, valid, |i| binary(op, u.at(i), v.at(i)))
             };
+            let sums = |u: &Tile| {
+                Tile::build(String::new(), &u.shape, &u.valid, |i| {
+                    (0..u.valid[last])
+                        .map(|k| u.at(&[&i[..last], &[k]].concat()))
+                        .fold(0i64, i64::wrapping_add)
+                })
+            };
             (x, y) = match how {
+                4 => {
+                    let sum = each("add", &x, &outer, &min(&x.valid, &outer.valid));
+                    let rest = each("sub", &sum, &sums(&sum), &sum.valid);
+                    (each("xor", &rest, &sums(&rest), &rest.valid), sum)
+                }
                 0 => (y, x),
                 1 => (each("add", &x, &y, &both), x),
                 2 => {
