@@ -87,11 +87,11 @@ pub use device::{Device, DeviceId, DeviceKind};
 pub use error::{DeviceError, ErrorKind, Result};
 pub use future::DeviceFuture;
 pub use host::{HostOptions, HostTask};
-pub use memory::{Access, AccessKind, Buffer, Readable, Writable};
+pub use memory::{Buffer, Readable, Writable};
 pub use offload::{Offload, offload};
 pub use operation::*;
 pub use schedule::{
     ForkJoin, GlobalPolicy, Hints, LeastLoaded, Placement, SchedulingPolicy, SingleStream,
     StreamPoolRoundRobin, global_policy, set_global_policy,
 };
-pub use stream::{FaultCell, Stream, StreamCore};
+pub use stream::{Stream, StreamCore};

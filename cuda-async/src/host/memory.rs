@@ -142,3 +142,30 @@ impl std::fmt::Debug for Memory {
         self.info().fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::DeviceKind;
+
+    #[test]
+    fn free_memory_beyond_the_cache_goes_back_to_the_system() {
+        let device = DeviceId::new(DeviceKind::Host, 900);
+        let memory: &'static Memory =
+            Box::leak(Box::new(Memory::new(device, HostOptions::default())));
+        let queue = Queue::start(device, memory).unwrap();
+        // Never touched, so these are addresses more than memory.
+        let size = CACHE / 4;
+        let pieces: Vec<_> = (0..6).map(|_| memory.alloc(size, queue).unwrap()).collect();
+        assert_eq!(memory.info().used, 6 * size);
+        for piece in pieces {
+            // SAFETY: allocated with this size; nothing uses it.
+            unsafe { memory.free(piece, size, queue) };
+            assert!(lock(&memory.blocks).cached <= CACHE);
+        }
+        assert_eq!(memory.info().used, 0);
+        let blocks = lock(&memory.blocks);
+        assert!(blocks.cached > 0, "some are kept");
+        assert_eq!(blocks.cached, blocks.free.values().map(Vec::len).sum::<usize>() * size);
+    }
+}

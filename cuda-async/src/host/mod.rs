@@ -5,12 +5,12 @@
 //! ([`ExecutionContext::run_on_host`](crate::ExecutionContext::run_on_host)); which ones is not this
 //! crate's business.
 //!
+//! - `block`: aligned memory of the system.
 //! - `memory`: stream-ordered allocation with a limit.
 //! - `queue`: the queue and its worker.
 //! - `task`: closures that are queued without allocating.
 //! - `stream`, `work`: what the runtime asks for, as items of the queue.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::any::Any;
 use std::ptr::NonNull;
 
@@ -18,6 +18,7 @@ use crate::backend::{Backend, BackendStream, MemoryInfo};
 use crate::device::{DeviceId, DeviceKind};
 use crate::error::{ErrorKind, Result};
 
+mod block;
 mod memory;
 mod queue;
 mod stream;
@@ -27,11 +28,9 @@ mod work;
 pub(crate) use queue::current_worker;
 pub use task::HostTask;
 
+use block::{ALIGNMENT, allocate, release};
 use memory::Memory;
 use stream::HostStream;
-
-/// Alignment of everything allocated here, as on CUDA.
-const ALIGNMENT: usize = 256;
 
 /// What a private host device is like; see [`Device::private_host`](crate::Device::private_host).
 #[derive(Debug, Clone, Copy)]
@@ -97,23 +96,5 @@ impl Backend for HostBackend {
 
     fn as_any(&self) -> &dyn Any {
         self
-    }
-}
-
-/// Zeroed memory aligned to 256, or `None`. `bytes` is not 0.
-fn allocate(bytes: usize) -> Option<NonNull<u8>> {
-    let layout = Layout::from_size_align(bytes, ALIGNMENT).ok()?;
-    // SAFETY: the size is not 0.
-    NonNull::new(unsafe { alloc_zeroed(layout) })
-}
-
-/// Gives back what `allocate` gave.
-///
-/// # Safety
-/// `ptr` came from `allocate(bytes)` and nothing uses it any more.
-unsafe fn release(ptr: NonNull<u8>, bytes: usize) {
-    if let Ok(layout) = Layout::from_size_align(bytes, ALIGNMENT) {
-        // SAFETY: allocated with this layout, as the caller says.
-        unsafe { dealloc(ptr.as_ptr(), layout) };
     }
 }

@@ -25,7 +25,7 @@ pub struct Buffer(Arc<Inner>);
 
 /// Declared use of a buffer by one piece of work.
 #[derive(Debug, Clone)]
-pub struct Access {
+pub(crate) struct Access {
     pub(crate) buffer: Buffer,
     pub(crate) kind: AccessKind,
 }

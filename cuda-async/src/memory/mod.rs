@@ -14,8 +14,9 @@ mod poison;
 mod staging;
 mod track;
 
-pub use buffer::{Access, Buffer};
+pub(crate) use buffer::Access;
+pub use buffer::Buffer;
 pub use declared::{Readable, Writable};
 pub(crate) use poison::Poison;
 pub(crate) use staging::{Staging, StagingPool};
-pub use track::AccessKind;
+pub(crate) use track::AccessKind;

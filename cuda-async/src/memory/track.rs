@@ -9,7 +9,7 @@ use crate::stream::Mark;
 
 /// How work uses a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessKind {
+pub(crate) enum AccessKind {
     /// Only reads it.
     Read,
     /// Writes it, perhaps reads it too. Atomics count as writes.

@@ -10,7 +10,7 @@ use crate::sync::{Mutex, lock};
 
 /// The first failure of one operation's submitted work.
 #[derive(Debug, Default)]
-pub struct FaultCell {
+pub(crate) struct FaultCell {
     failed: AtomicBool,
     error: Mutex<Option<DeviceError>>,
 }

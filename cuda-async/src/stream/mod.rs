@@ -24,7 +24,7 @@ mod fault;
 mod owners;
 mod submit;
 
-pub use fault::FaultCell;
+pub(crate) use fault::FaultCell;
 pub(crate) use owners::Owner;
 use owners::Owners;
 use submit::Queue;
