@@ -1,4 +1,4 @@
-//! The CUDA implementation of [`Backend`](crate::backend::Backend), on top of [`crate::driver`].
+//! The CUDA implementation of [`Backend`], on top of [`crate::driver`].
 //!
 //! - `backend`: a device: streams, staging memory, modules.
 //! - `stream`: a stream: commands as driver calls, waits between streams.
