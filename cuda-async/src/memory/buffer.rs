@@ -43,8 +43,11 @@ const EMPTY: DevicePtr = DevicePtr(256);
 
 impl Buffer {
     pub(crate) fn alloc(home: &'static StreamCore, bytes: usize) -> Result<Buffer> {
-        let ptr = if bytes == 0 { EMPTY } else { home.alloc(bytes)? };
-        let track = Mutex::new(Track::default());
+        let (ptr, mark) = match bytes {
+            0 => (EMPTY, None),
+            _ => home.alloc(bytes).map(|(ptr, mark)| (ptr, Some(mark)))?,
+        };
+        let track = Mutex::new(Track::allocated(mark));
         let poison = Arc::new(Poison::none(home.device.id(), bytes));
         Ok(Buffer(Arc::new(Inner { home, ptr, bytes, track, poison })))
     }

@@ -16,13 +16,17 @@ pub(crate) enum AccessKind {
     Write,
 }
 
-#[derive(Default)]
 pub(super) struct Track {
     write: Option<Mark>,
     reads: SmallVec<[Mark; 2]>,
 }
 
 impl Track {
+    /// Fresh memory is as if written by its allocation.
+    pub(super) fn allocated(at: Option<Mark>) -> Self {
+        Track { write: at, reads: SmallVec::new() }
+    }
+
     /// A mark that `kind` has to come after and that `covered` does not vouch for.
     pub(super) fn conflict(
         &self,

@@ -167,14 +167,17 @@ impl StreamCore {
         lock(&self.queue).issued
     }
 
-    /// Allocates in stream order.
-    pub(crate) fn alloc(&'static self, bytes: usize) -> Result<DevicePtr> {
+    /// Allocates in stream order: others may use the memory once this stream has passed the mark.
+    /// Until then it may still be in use here, as what it was before.
+    pub(crate) fn alloc(&'static self, bytes: usize) -> Result<(DevicePtr, Mark)> {
         self.device.check_alive()?;
         let mut queue = lock(&self.queue);
         queue.dependent = false;
+        queue.issued += 1;
+        let mark = Mark { stream: self, number: queue.issued };
         let result = self.backend.alloc(bytes);
         drop(queue);
-        self.noted(result)
+        Ok((self.noted(result)?, mark))
     }
 
     /// Frees in stream order, here, after `marks` on other streams.

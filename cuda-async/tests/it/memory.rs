@@ -1,8 +1,11 @@
 //! Device memory: limits, reuse in stream order, nothing left behind.
 
+use std::sync::Mutex;
+use std::time::Duration;
+
 use cuda_async::prelude::*;
 
-use crate::support::{device, duplicate, increment, small_device};
+use crate::support::{Gate, PollNow, device, duplicate, fill, increment, poll_once, small_device};
 
 #[test]
 fn running_out_names_the_bytes_asked_for_used_and_in_total() {
@@ -101,4 +104,32 @@ fn copies_between_devices_and_within_one() {
     });
     let expected = [1, 2, 3, 52, 53, 54, 55, 255, 7, 8];
     assert_eq!(part.then(download).sync_on(&t).unwrap(), expected);
+}
+
+#[test]
+fn memory_that_one_stream_reuses_early_is_used_on_another_only_later() {
+    const BYTES: usize = 1 << 16;
+    let device = device();
+    let (a, b) = (device.new_stream().unwrap(), device.new_stream().unwrap());
+    let gate = Gate::default();
+    let x = upload(vec![1; BYTES]).sync_on(&a).unwrap();
+    // A reader of `x`, held back; then `x` is freed, and allocated again on the same stream, which
+    // is in order there.
+    let mut copy = gate.block().then(move |()| duplicate(x)).then(download).schedule(&a);
+    assert!(poll_once(&mut copy).is_pending());
+    let slot = Mutex::new(None);
+    let again = with_context(|ctx| {
+        *slot.lock().unwrap() = Some(ctx.alloc(BYTES)?);
+        Ok(())
+    });
+    drop(again.schedule(&a).poll_now());
+    let y = slot.into_inner().unwrap().unwrap();
+    // Its first use is on the other stream.
+    let mut filled = fill(y, 9).schedule(&b);
+    assert!(poll_once(&mut filled).is_pending());
+    std::thread::sleep(Duration::from_millis(5));
+    assert!(poll_once(&mut filled).is_pending(), "it did not wait");
+    gate.open();
+    assert!(copy.sync().unwrap().iter().all(|byte| *byte == 1));
+    assert!(download(filled.sync().unwrap()).sync_on(&b).unwrap().iter().all(|byte| *byte == 9));
 }
