@@ -5,7 +5,7 @@ use crate::error::CompileError;
 use crate::mapping::assign::Mapping;
 use crate::package::CompiledKernel;
 use crate::passes;
-use crate::ptx::{SimtSource, build_ptx};
+use crate::ptx::{SimtSource, Violation, build_ptx};
 use crate::toolchain::Toolchain;
 use cutile_bundle::key::FactsClass;
 use cutile_bundle::target::Target;
@@ -39,8 +39,14 @@ pub fn compile(
     let optimised = passes::run(kernel)?;
     let Generated { text, origins, plan, abi } = simt(&optimised, facts, target)?;
     let name = optimised.function().name.clone();
-    let source = SimtSource { name, text, entries: vec![plan], origins };
-    let ptx = build_ptx(&source, target, toolchain)?;
+    let mut source = SimtSource { name, text, entries: vec![plan], origins };
+    let mut ptx = build_ptx(&source, target, toolchain)?;
+    let spills = |w: &Violation| matches!(w, Violation::Spills { .. });
+    if source.entries[0].min_blocks > 1 && ptx.warnings.iter().any(spills) {
+        // Registers for one block alone are worth more than a second block.
+        source.entries[0].min_blocks = 1;
+        ptx = build_ptx(&source, target, toolchain)?;
+    }
     Ok(CompiledKernel { abi, ptx })
 }
 

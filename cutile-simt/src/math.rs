@@ -398,11 +398,12 @@ pub fn div(a: f32, b: f32) -> f32 {
     let magnitude = |x: f32| x.to_bits() & 0x7fff_ffff;
     // Between 2^-60 and 2^60: quotients and remainders stay far inside the normal numbers.
     let ordinary = |bits: u32| bits.wrapping_sub((127 - 60) << 23) < (120 << 23);
-    if ordinary(magnitude(b)) && (ordinary(magnitude(a)) || magnitude(a) == 0) {
+    if ordinary(magnitude(b)) && (ordinary(magnitude(a)) || (magnitude(a) == 0 && b > 0.0)) {
         let y = intrinsics::rcp_approx_f32(b);
         let y = intrinsics::fma_f32(intrinsics::fma_f32(-b, y, 1.0), y, y);
         let q = a * y;
-        intrinsics::fma_f32(intrinsics::fma_f32(-b, q, a), y, q)
+        // The remainder negated: so a zero keeps its sign, by a positive divisor.
+        intrinsics::fma_f32(-y, intrinsics::fma_f32(b, q, -a), q)
     } else {
         a / b
     }
@@ -472,6 +473,7 @@ mod tests {
             // Near each other, and divisors with all bits set, where reciprocals are hardest.
             check(f32::from_bits(0x3f80_0000 | a >> 9), f32::from_bits(0x3f80_0000 | b >> 9));
             check(f32::from_bits(0x3f80_0000 | a >> 9), f32::from_bits(0x3fff_ffff - (b >> 28)));
+            check(if a & 1 == 0 { 0.0 } else { -0.0 }, f32::from_bits(b));
         }
     }
 

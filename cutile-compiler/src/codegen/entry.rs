@@ -283,7 +283,8 @@ impl<'k> Emitter<'k> {
         });
         let fits = shared * 2 <= super::scratch::shared_memory_limit(self.settings.arch);
         let small = (1..=64).contains(&accumulators) && self.mapping.threads() <= 256;
-        if fits && small { 2 } else { 1 }
+        let ahead = self.settings.facts == FactsClass::Aligned;
+        if fits && small && ahead { 2 } else { 1 }
     }
 
     /// A comment for each layout in use.

@@ -1,7 +1,7 @@
 //! Kernels from tile IR to the emulator: parameters laid out as a launcher would, tensors in emulated memory.
 
 use cutile_bundle::abi::Slot;
-use cutile_bundle::key::FactsClass;
+use cutile_bundle::key::{FactsClass, TensorFacts};
 use cutile_bundle::target::{Arch, Target};
 use cutile_compiler::toolchain::Toolchain;
 use cutile_compiler::{CompiledKernel, compile};
@@ -180,9 +180,21 @@ pub(crate) fn launch(k: &CompiledKernel, grid: &[u32], args: &[Arg]) -> Outcome 
     }
 }
 
-/// Builds for both classes of arguments, runs both, and hands each outcome to the check.
+/// Builds for the classes of arguments that suit, runs each, and hands each outcome to the check.
 pub(crate) fn run(text: &str, grid: &[u32], args: &[Arg], check: impl Fn(&Outcome)) {
-    for facts in FactsClass::ALL {
+    // The class that a launch would choose, and the one that takes anything.
+    let tensors = args.iter().filter_map(|a| match a {
+        Arg::Tensor(t) => Some(TensorFacts {
+            base: 0,
+            element_bytes: t.element as u64,
+            extents: &t.shape,
+            strides: &t.strides,
+        }),
+        Arg::Scalar(_) => None,
+    });
+    let mut classes = vec![FactsClass::of(tensors), FactsClass::General];
+    classes.dedup();
+    for facts in classes {
         let k = build(&kernel(text), facts);
         let outcome = launch(&k, grid, args);
         if let Some(report) = &outcome.report {

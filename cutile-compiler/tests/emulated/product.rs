@@ -124,3 +124,55 @@ fn tf32_by_matrix_instructions() {
         );
     }
 }
+
+#[test]
+fn operands_in_registers_are_multiplied_too() {
+    // The left operand is computed, so that it cannot be copied ahead; K is ragged in both.
+    let text = "
+entry @k(%z: partitioned f32[?, ?] by [32, 32], %x: tensor f16[?, ?], %y: tensor f16[?, ?]) {
+    %pz = partition %z : view f32[32, 32]
+    %px = partition %x : view f16[32, 32]
+    %py = partition %y : view f16[32, 32]
+    %i = program_id 0 : i32
+    %j = program_id 1 : i32
+    %o = constant 0 : i32
+    %a = load %px [%i, %o] clip : f16[32, 32]
+    %a2 = binary add %a %a : f16[32, 32]
+    %b = load %py [%o, %j] clip : f16[32, 32]
+    %acc = load %pz [%i, %j] clip : f32[32, 32]
+    %s = mma %a2 %b %acc : f32[32, 32]
+    store %s %pz [%i, %j]
+    yield
+}
+";
+    // Powers of two and small integers: every product and sum is exact.
+    let half = |v: i32| -> u16 {
+        let f = v as f32;
+        if v == 0 {
+            0
+        } else {
+            ((f.to_bits() >> 16 & 0x8000)
+                | (((f.to_bits() >> 23 & 0xff) - 112) << 10)
+                | (f.to_bits() >> 13 & 0x3ff)) as u16
+        }
+    };
+    let (m, n, k) = (40usize, 32usize, 24usize);
+    let x: Vec<i32> = (0..m * k).map(|i| (i * 7 % 13) as i32 - 6).collect();
+    let y: Vec<i32> = (0..k * n).map(|i| (i * 5 % 11) as i32 - 5).collect();
+    let z: Vec<f32> = (0..m * n).map(|i| i as f32).collect();
+    let halves = |v: &[i32]| v.iter().map(|v| half(*v)).collect::<Vec<u16>>();
+    let args = [
+        tensor(&z, &[m as i64, n as i64]),
+        tensor(&halves(&x), &[m as i64, k as i64]),
+        tensor(&halves(&y), &[k as i64, n as i64]),
+    ];
+    run(text, &[2, 1], &args, |o| {
+        let got = o.tensors[0].values::<f32>();
+        for i in 0..m {
+            for j in 0..n {
+                let sum: i32 = (0..k).map(|l| 2 * x[i * k + l] * y[l * n + j]).sum();
+                assert_eq!(got[i * n + j], z[i * n + j] + sum as f32, "{i} {j}");
+            }
+        }
+    });
+}
