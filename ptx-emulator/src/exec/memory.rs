@@ -4,6 +4,7 @@ use crate::decode::op::{Access, Addr, AtomOp, Atomic, Base, Function, Space, Src
 use crate::memory::address;
 use crate::num::arith::{self, FloatOp};
 use crate::num::convert::{mask as ones, sign_extend};
+use crate::num::format::Format;
 use crate::num::{Mode, Round};
 use crate::parse::ast::Type;
 use crate::report::{Fault, FaultKind, space_name};
@@ -350,7 +351,12 @@ pub(super) fn atomic(
             let operand =
                 function.pool[(atomic.src.at + i) as usize].map_or(0, |s| f.lane(s, lane));
             let compare = atomic.compare.map_or(0, |s| f.lane(s, lane));
-            let new = |old: u64| combine(atomic.op, atomic.ty, old, operand, compare);
+            // The global memory unit flushes subnormals of single precision, shared memory does not (as the ISA says).
+            let flush = atomic.ty == Type::F32 && matches!(place, Place::Global(..));
+            let new = |old: u64| match flush {
+                true => flushing_add(old, operand),
+                false => combine(atomic.op, atomic.ty, old, operand, compare),
+            };
             let old = update(cluster, warp, place, i * bytes, bytes, lane, new)?;
             let d =
                 (i < atomic.dst.len).then(|| function.pool[(atomic.dst.at + i) as usize]).flatten();
@@ -423,6 +429,11 @@ pub(super) fn combine(op: AtomOp, ty: Type, old: u64, operand: u64, compare: u64
         AtomOp::Min => old.min(operand & keep),
         AtomOp::Max => old.max(operand & keep),
     }
+}
+
+fn flushing_add(old: u64, operand: u64) -> u64 {
+    let mode = Mode { ftz: true, ..Mode::PLAIN };
+    u64::from(arith::narrow_op(Format::F32, FloatOp::Add, mode, [old as u32, operand as u32, 0]))
 }
 
 fn float_combine(op: AtomOp, ty: Type, old: u64, operand: u64) -> u64 {

@@ -6,7 +6,9 @@ use ptx_emulator::{FaultKind, Launch, Options};
 mod programs {
     include!("../ptx/rust_programs.rs");
 
-    pub(super) const ALL: [(&str, fn(u32) -> u64); 8] = [
+    type Program = fn(u32) -> u64;
+
+    pub(super) const ALL: [(&str, Program); 8] = [
         ("k_shapes", |t| shapes(t)),
         ("k_sorting", |t| sorting(t)),
         ("k_recursion", |t| recursion(t)),

@@ -140,7 +140,7 @@ fn exact(r: &mut Random) -> f32 {
 }
 
 fn value(pool: Pool, r: &mut Random) -> u64 {
-    let special = r.next() % 2 == 0;
+    let special = r.next().is_multiple_of(2);
     match pool {
         Pool::Int if special => r.pick(&INTS),
         Pool::Int | Pool::Fp8 => r.next(),
@@ -154,7 +154,7 @@ fn value(pool: Pool, r: &mut Random) -> u64 {
         Pool::F64 if special => r.pick(&F64S),
         Pool::F64 => {
             let bits = r.next();
-            if r.next() % 2 == 0 {
+            if r.next().is_multiple_of(2) {
                 bits
             } else {
                 (bits & (0x800f << 48 | 0xffff_ffff_ffff)) | (1000 + r.next() % 60) << 52

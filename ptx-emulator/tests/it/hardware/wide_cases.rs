@@ -21,7 +21,7 @@ pub(super) fn atomics(l: &mut List) {
                 [pool; 3],
             );
             l.add(
-                &format!("mov.u32 %t3, tile; mov.u32 %t4, %tid.x; mad.lo.u32 %t3, %t4, 8, %t3; st.shared.b32 [%t3], %ra; atom.shared.{op}{noftz}.{ty} %t1, [%t3], %rb; ld.shared.b32 %t2, [%t3]; mov.b64 %do, {{%t1, %t2}};"),
+                &format!("xor.b32 %t6, %rb, 0x80000000; mov.u32 %t3, tile; mov.u32 %t4, %tid.x; mad.lo.u32 %t3, %t4, 8, %t3; st.shared.b32 [%t3], %ra; atom.shared.{op}{noftz}.{ty} %t1, [%t3], %t6; ld.shared.b32 %t2, [%t3]; mov.b64 %do, {{%t1, %t2}};"),
                 [pool; 3],
             );
         }
@@ -129,8 +129,8 @@ pub(super) fn warpgroups(l: &mut List) {
         ("m64n16k32", "f32.e4m3.e4m3", ExactFp8, "%pq, 1, 1"),
         ("m64n16k32", "s32.s8.u8", Int, "%pq"),
     ] {
-        let body = product(shape, types, 8, "{%ra, %sa, %rb, %sb}", descriptor(K_MAJOR[1]), rest);
-        l.add(&body.replace("wgmma.fence", "setp.eq.u32 %pq, 0, 0; wgmma.fence"), [pool; 3]);
+        let body = product(shape, types, 8, "{%t6, %t7, %t8, %t9}", descriptor(K_MAJOR[1]), rest);
+        l.add(&body.replace("wgmma.fence", "xor.b32 %t6, %ra, 0x80000000; xor.b32 %t7, %sa, 0x80000000; xor.b32 %t8, %rb, 0x80000000; xor.b32 %t9, %sb, 0x80000000; setp.eq.u32 %pq, 0, 0; wgmma.fence"), [pool; 3]);
     }
     // A false scale-d: what the accumulators hold does not count, not even an infinity.
     let body =
