@@ -13,7 +13,7 @@ use proc_macro::TokenStream;
 
 /// Marks a module of kernels.
 ///
-/// ```ignore
+/// ```text
 /// #[cutile::module]
 /// mod kernels {
 ///     use cutile::core::*;
@@ -25,8 +25,24 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// Each entry becomes a public function of the same name that launches it. Crates that use `cutile-core` without `cutile` give
-/// its path: `#[cutile::module(crate = cutile_core)]`.
+/// The module holds `use`, `const` and `fn`. A function with `#[cutile::entry()]` is a kernel, all others are helpers, which
+/// kernels of other modules may import. What a kernel is written with is listed in `cutile::core`.
+///
+/// Each entry becomes a public function of the same name, its *launcher*: it takes the kernel's parameters in their order and
+/// gives an operation that runs the kernel and yields them again.
+///
+/// | parameter of the kernel | argument of the launcher |
+/// | --- | --- |
+/// | `a: f32` | the value |
+/// | `x: &Tensor<f32, { [-1, -1] }>` | `Tensor`, `Arc<Tensor>`, `&Tensor` |
+/// | `y: &mut Tensor<f32, S>` | `Partition` of a `Tensor` or of a `&mut Tensor` |
+///
+/// or an operation that yields one of these. Const parameters that stand in a `&mut` parameter's shape are bound by the
+/// partition, those in a `&` parameter's by the tensor's extents; what is left is the launcher's own, given by turbofish
+/// (`kernels::gemm::<64>(z, x, y)`) or at run time (`kernels::gemm::with(kernels::gemm::Consts { BK: 64 }, z, x, y)`). The
+/// launcher of a kernel without `&mut` parameters gives a launch with `.grid([..])`.
+///
+/// Crates that use `cutile-core` without `cutile` give its path: `#[cutile::module(crate = cutile_core)]`.
 #[proc_macro_attribute]
 pub fn module(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::module(options.into(), item.into()).into()
