@@ -22,6 +22,7 @@ pub mod vocabulary;
 use cutile_ir::op::{Attribute, BinaryOp, UnaryOp};
 use syn::ItemMod;
 
+pub use cutile_ir as ir;
 pub use report::{Diagnostic, Report};
 pub use unit::Unit;
 

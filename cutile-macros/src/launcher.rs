@@ -4,10 +4,10 @@
 
 use cutile_frontend::{
     ast::{Function, Generic, GenericKind, Param, TypeKind},
+    ir::Element,
     launcher::{free_parameters, has_partition},
     resolve::element_name,
 };
-use cutile_ir::Element;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Attribute, Ident, ItemFn, spanned::Spanned};

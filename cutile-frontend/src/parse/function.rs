@@ -49,6 +49,10 @@ impl Parser<'_> {
             sig.asyncness.as_ref().map(|t| ("async", t.span())),
             sig.constness.as_ref().map(|t| ("const", t.span())),
             sig.abi.as_ref().map(|t| ("extern", t.span())),
+            match &sig.safety {
+                syn::Safety::Default => None,
+                other => Some(("unsafe", other.span())),
+            },
         ];
         for (what, span) in given.into_iter().flatten() {
             self.report.error(span, messages::function_modifier(what));
