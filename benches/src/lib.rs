@@ -36,7 +36,7 @@ impl Settings {
                 "--small" => settings.small = true,
                 "--json" => settings.json = arguments.next(),
                 "--only" => settings.only = arguments.next(),
-                "--" => {}
+                "--" | "--bench" => {}
                 _ => return Err(UnknownArgument(argument)),
             }
         }

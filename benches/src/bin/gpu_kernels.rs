@@ -1,7 +1,7 @@
 //! Kernels on large data beside a device-to-device copy of the same run, each checked first.
 //!
 //!     cargo xtask bench gpu_kernels                  # here, on the default device
-//!     ./run.sh bench gpu_kernels -- --json out.jsonl # from a bundle, on a machine with a GPU
+//!     ./run.sh bench gpu_kernels --json out.jsonl # from a bundle, on a machine with a GPU
 //!
 //! Bytes are counted read and written, each once. A sample is one submission of many launches in a
 //! chain, timed on the host from submission to completion; it lasts tens of milliseconds, so that
