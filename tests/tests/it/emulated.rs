@@ -20,13 +20,25 @@ mod kernels {
     fn tile_of(n: i32, x: &Tensor<f32, { [-1] }>, y: &mut Tensor<f32, { [4] }>) {
         y.store(x.partition(const_shape![4]).load([n]));
     }
-}
-use kernels::{saxpy, tile_of};
 
-const EMULATOR: &[(&str, &str)] = &[("CUTILE_DEVICE", "emulator")];
+    #[cutile::entry()]
+    fn places(
+        i: &mut Tensor<i32, { [1, 1, 1] }>,
+        j: &mut Tensor<i32, { [1, 1, 1] }>,
+        k: &mut Tensor<i32, { [1, 1, 1] }>,
+    ) {
+        let id = get_tile_block_id();
+        i.store(broadcast_scalar(id.0, i.shape()));
+        j.store(broadcast_scalar(id.1, j.shape()));
+        k.store(broadcast_scalar(id.2, k.shape()));
+    }
+}
+use kernels::{places, saxpy, tile_of};
+
+pub(crate) const EMULATOR: &[(&str, &str)] = &[("CUTILE_DEVICE", "emulator")];
 
 /// Whether kernels can be compiled here.
-fn can_compile() -> bool {
+pub(crate) fn can_compile() -> bool {
     match saxpy(1.0, api::ones::<f32>([4, 4]), api::ones::<f32>([4, 4]).partition([4, 4])).sync() {
         Ok(_) => true,
         Err(error) if error.downcast_ref::<MissingKernel>().is_some() => {
@@ -103,4 +115,56 @@ fn tensor_functions_give_what_the_cpu_gives() {
         check(|i| f64::from(i));
         check(|i| half::f16::from_f32(i as f32));
     });
+}
+
+/// triton-lang/triton#2983: programs of a grid of rank 3 saw the same place twice.
+#[test]
+fn each_program_of_a_grid_has_a_place_of_its_own() {
+    fn check() {
+        let part = || api::zeros::<i32>([2, 3, 4]).partition([1, 1, 1]);
+        let (i, j, k) = places(part(), part(), part()).sync().unwrap();
+        let host = |part: Partition<Tensor<i32>>| part.unpartition().to_host_vec().sync().unwrap();
+        let found: Vec<_> = host(i).into_iter().zip(host(j)).zip(host(k)).collect();
+        let all = (0..2).flat_map(|i| (0..3).flat_map(move |j| (0..4).map(move |k| ((i, j), k))));
+        assert_eq!(found, all.collect::<Vec<_>>());
+    }
+    check();
+    in_child("emulated::each_program_of_a_grid_has_a_place_of_its_own", EMULATOR, || {
+        if can_compile() {
+            check();
+        }
+    });
+}
+
+#[test]
+fn a_kernel_that_is_not_there_is_named_with_the_command_that_builds_it() {
+    let cache = std::env::temp_dir().join("cutile-no-such-cache");
+    let nothing = &[
+        ("CUTILE_DEVICE", "emulator"),
+        ("CUTILE_RUSTC", "/nowhere/rustc"),
+        ("CUTILE_CACHE", cache.to_str().unwrap()),
+    ];
+    in_child(
+        "emulated::a_kernel_that_is_not_there_is_named_with_the_command_that_builds_it",
+        nothing,
+        || {
+            let y = api::ones::<f32>([6, 6]).sync().unwrap().partition([3, 5]);
+            let failed = saxpy(1.0, api::ones::<f32>([6, 6]), y)
+                .recover()
+                .sync()
+                .unwrap()
+                .map(|_| ())
+                .unwrap_err();
+            let missing = failed
+                .error
+                .downcast_ref::<MissingKernel>()
+                .unwrap_or_else(|| panic!("{}", failed.error));
+            assert_eq!(missing.kernel, "it::emulated::kernels::saxpy");
+            assert_eq!(missing.specialisation, "S=[3, 5]");
+            assert!(missing.gpu.contains("sm_80"), "{}", missing.gpu);
+            assert!(missing.command.contains("build-kernels --arch sm_80"), "{}", missing.command);
+            let (_, x, y) = failed.inputs.expect("nothing was submitted");
+            assert_eq!((x.shape(), y.grid().unwrap()), (&[6, 6][..], vec![2, 2]));
+        },
+    );
 }

@@ -2,9 +2,11 @@
 
 mod child;
 mod devices;
+mod differential;
 mod documents;
 mod emulated;
 mod field_cases;
+mod in_flight;
 mod language;
 mod launch_errors;
 mod spec;
