@@ -103,7 +103,7 @@ fn evaluate(e: &Expr, element: Element, consts: &HashMap<String, ConstInfo>) -> 
             None => associated_const(&p.path).map_or(Unknown, |(_, value)| value),
         },
         ExprKind::Neg(x) => match evaluate(x, element, consts) {
-            Int(n) => Int(-n),
+            Int(n) => n.checked_neg().map_or(Unknown, Int),
             Float(x) => Float(-x),
             _ => Unknown,
         },
@@ -303,7 +303,7 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
         match &e.kind {
             ExprKind::Int(n, _) => i64::try_from(*n).ok().map(Dim::Const),
             ExprKind::Neg(x) => match self.dim(x)? {
-                Dim::Const(n) => Some(Dim::Const(-n)),
+                Dim::Const(n) => n.checked_neg().map(Dim::Const),
                 _ => None,
             },
             ExprKind::Path(p) => match p.single() {

@@ -19,80 +19,86 @@ impl Checker<'_, '_, '_> {
         args: &[Expr],
         expected: Option<&Ty>,
     ) -> Ty {
-        if let Some(name) = path.single() {
-            if let Some(helper) = self.names.helper(name) {
-                return self.helper_call(e, helper, &path.generics, args, expected);
-            }
-            let imported = self.names.names.imports.get(&name.to_string()).copied();
-            return match (vocabulary::function(&name.to_string()), imported) {
-                (Some(word), None) => self.word_call(
-                    e,
-                    word,
-                    name,
-                    &path.generics,
-                    &args.iter().collect::<Vec<_>>(),
-                    expected,
-                ),
-                (Some(word), Some(path_to)) if is_vocabulary(path_to) => self.word_call(
-                    e,
-                    word,
-                    name,
-                    &path.generics,
-                    &args.iter().collect::<Vec<_>>(),
-                    expected,
-                ),
-                (_, Some(_)) => {
-                    self.import_call(e, name.to_string(), &path.generics, args, expected)
-                }
-                (None, None) => self.unknown_function(e, name, args),
-            };
+        match path.single() {
+            Some(name) => self.call_by_name(e, name, path, args, expected),
+            None => self.call_by_path(e, path, args, expected),
         }
-        let last = &path.path.segments[path.path.segments.len() - 1].ident;
-        let second_last = &path.path.segments[path.path.segments.len() - 2].ident;
+    }
+
+    fn call_by_name(
+        &mut self,
+        e: &Expr,
+        name: &Ident,
+        path: &PathExpr,
+        args: &[Expr],
+        expected: Option<&Ty>,
+    ) -> Ty {
+        if let Some(helper) = self.names.helper(name) {
+            return self.helper_call(e, helper, &path.generics, args, expected);
+        }
+        let imported = self.names.names.imports.get(&name.to_string()).copied();
+        match (vocabulary::function(&name.to_string()), imported) {
+            (Some(word), None) => {
+                self.word_call(e, word, name, &path.generics, &refs(args), expected)
+            }
+            (Some(word), Some(from)) if is_vocabulary(from) => {
+                self.word_call(e, word, name, &path.generics, &refs(args), expected)
+            }
+            (_, Some(_)) => self.import_call(e, name.to_string(), &path.generics, args, expected),
+            (None, None) => self.unknown_function(e, name, args),
+        }
+    }
+
+    fn call_by_path(
+        &mut self,
+        e: &Expr,
+        path: &PathExpr,
+        args: &[Expr],
+        expected: Option<&Ty>,
+    ) -> Ty {
+        let mut last_first = path.path.segments.iter().rev().map(|s| &s.ident);
+        let (Some(last), owner) = (last_first.next(), last_first.next()) else { return Ty::Error };
         if is_vocabulary(&path.path) {
             return match vocabulary::function(&last.to_string()) {
-                Some(word) => self.word_call(
-                    e,
-                    word,
-                    last,
-                    &path.generics,
-                    &args.iter().collect::<Vec<_>>(),
-                    expected,
-                ),
+                Some(word) => self.word_call(e, word, last, &path.generics, &refs(args), expected),
                 None => self.unknown_function(e, last, args),
             };
         }
-        if let Some(element @ (Element::F16 | Element::BF16)) = element_name(second_last)
-            && (last == "from_f32" || last == "from_f64")
+        if let Some(owner) = owner
+            && let Some(element) = element_name(owner)
         {
-            let given = [GenericArg::Name(second_last.clone())];
-            self.word_call(
-                e,
-                Word::Convert,
-                last,
-                &given,
-                &args.iter().collect::<Vec<_>>(),
-                expected,
-            );
-            return Ty::scalar(element);
-        }
-        if element_name(second_last).is_some() {
-            // `f32::max(a, b)`
-            return match (args.split_first(), vocabulary::scalar_method(&last.to_string())) {
-                (Some(_), Some(word)) => {
-                    self.word_call(e, word, last, &[], &args.iter().collect::<Vec<_>>(), expected)
-                }
-                _ => {
-                    self.report.error(e.span, messages::unknown_scalar_function(last));
-                    Ty::Error
-                }
-            };
+            return self.call_of_element(e, element, owner, last, args, expected);
         }
         if ["std", "core", "alloc"].iter().any(|c| path.path.segments[0].ident == c) {
             self.report.error(e.span, messages::std_function(&path_text(&path.path)));
             return Ty::Error;
         }
         self.import_call(e, path_text(&path.path), &path.generics, args, expected)
+    }
+
+    /// `f32::max(a, b)`, `f16::from_f32(x)`.
+    fn call_of_element(
+        &mut self,
+        e: &Expr,
+        element: Element,
+        owner: &Ident,
+        name: &Ident,
+        args: &[Expr],
+        expected: Option<&Ty>,
+    ) -> Ty {
+        let narrow = matches!(element, Element::F16 | Element::BF16);
+        if narrow && (name == "from_f32" || name == "from_f64") {
+            let given = [GenericArg::Name(owner.clone())];
+            self.word_call(e, Word::Convert, name, &given, &refs(args), expected);
+            return Ty::scalar(element);
+        }
+        match (args.is_empty(), vocabulary::scalar_method(&name.to_string())) {
+            (false, Some(word)) => self.word_call(e, word, name, &[], &refs(args), expected),
+            _ => {
+                self.report.error(e.span, messages::unknown_scalar_function(name));
+                Ty::Error
+            }
+        }
     }
 
     fn unknown_function(&mut self, e: &Expr, name: &Ident, args: &[Expr]) -> Ty {
@@ -193,6 +199,10 @@ impl Checker<'_, '_, '_> {
     pub(super) fn target(&mut self, e: &Expr, word: Word, axis: Option<u32>) {
         self.typed.targets.insert(e.id, Target::Word(word, axis));
     }
+}
+
+fn refs(args: &[Expr]) -> Vec<&Expr> {
+    args.iter().collect()
 }
 
 /// The path leads into `cutile::core`.

@@ -52,18 +52,7 @@ impl Checker<'_, '_, '_> {
                 Ty::bool()
             }
             ExprKind::Assign(place, value) => self.assign(place, value, e.span),
-            ExprKind::AssignOp(op, place, value) => {
-                let place_ty = self.place(place, e.span);
-                let ty = self.binary_types(
-                    Operator::Binary(*op),
-                    place,
-                    value,
-                    e.span,
-                    Some(place_ty.clone()),
-                );
-                self.unify(&place_ty, &ty, e.span);
-                Ty::unit()
-            }
+            ExprKind::AssignOp(op, place, value) => self.assign_op(*op, place, value, e.span),
             ExprKind::Call(path, args) => self.call(e, path, args, expected),
             ExprKind::Method { receiver, name, generics, args } => {
                 self.method(e, receiver, name, generics, args, expected)
@@ -82,29 +71,8 @@ impl Checker<'_, '_, '_> {
                 self.break_expr(e.id, label.as_ref(), value.as_deref(), e.span)
             }
             ExprKind::Continue(label) => self.continue_expr(e.id, label.as_ref(), e.span),
-            ExprKind::Return(value) => {
-                let result = self.result.clone();
-                self.only_values(&result, e.span);
-                match value {
-                    Some(v) => {
-                        self.expect(v, &result);
-                    }
-                    None => {
-                        self.unify(&result, &Ty::unit(), e.span);
-                    }
-                }
-                Ty::Never
-            }
-            ExprKind::Ref(_, x) => {
-                let ty = self.expr(x, expected);
-                if !matches!(
-                    self.infer.resolve(&ty),
-                    Ty::Tensor { .. } | Ty::View { .. } | Ty::Error | Ty::Never
-                ) {
-                    self.report.error(e.span, messages::reference_to_value());
-                }
-                ty
-            }
+            ExprKind::Return(value) => self.return_expr(value.as_deref(), e.span),
+            ExprKind::Ref(_, x) => self.reference(x, expected, e.span),
             ExprKind::Closure(..) => {
                 self.report.error(e.span, messages::closure());
                 Ty::Error
@@ -116,6 +84,39 @@ impl Checker<'_, '_, '_> {
                 Ty::unit()
             }
         }
+    }
+
+    fn assign_op(&mut self, op: BinaryOp, place: &Expr, value: &Expr, span: Span) -> Ty {
+        let ty = self.place(place, span);
+        let result = self.binary_types(Operator::Binary(op), place, value, span, Some(ty.clone()));
+        self.unify(&ty, &result, span);
+        Ty::unit()
+    }
+
+    fn return_expr(&mut self, value: Option<&Expr>, span: Span) -> Ty {
+        let result = self.result.clone();
+        self.only_values(&result, span);
+        match value {
+            Some(v) => {
+                self.expect(v, &result);
+            }
+            None => {
+                self.unify(&result, &Ty::unit(), span);
+            }
+        }
+        Ty::Never
+    }
+
+    fn reference(&mut self, x: &Expr, expected: Option<&Ty>, span: Span) -> Ty {
+        let ty = self.expr(x, expected);
+        let refers = matches!(
+            self.infer.resolve(&ty),
+            Ty::Tensor { .. } | Ty::View { .. } | Ty::Error | Ty::Never
+        );
+        if !refers {
+            self.report.error(span, messages::reference_to_value());
+        }
+        ty
     }
 
     fn path(&mut self, e: &Expr, path: &PathExpr) -> Ty {

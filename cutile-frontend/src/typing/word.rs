@@ -60,35 +60,12 @@ impl Checker<'_, '_, '_> {
                 self.operands(args[0], args[1], e).with_element(El::known(Element::Bool))
             }
             Word::Select => self.select(args, e),
-            Word::Fma => {
-                let ty = self.operands(args[0], args[1], e);
-                let third = self.expr(args[2], None);
-                let ty = self.elementwise(&ty, &third, false, args[2].span);
-                self.rule(e.span, &ty, ElementRule::Float("fma"));
-                ty
-            }
+            Word::Fma => self.fma(args, e),
             Word::Convert | Word::Bitcast => self.convert(args[0], element, expected, e),
             Word::Reshape | Word::Broadcast => self.reshape(word, args, e),
             Word::Permute => self.permute(args),
-            Word::Transpose => match self.tile(args[0]) {
-                Some((el, s)) if s.len() == 2 => {
-                    Ty::Tile(el, [s[1].clone(), s[0].clone()].into_iter().collect())
-                }
-                Some((_, s)) => {
-                    self.report.rustc_error(args[0].span, messages::transpose_rank(s.len()));
-                    Ty::Error
-                }
-                None => Ty::Error,
-            },
-            Word::ToScalar => match self.tile(args[0]) {
-                Some((el, s)) => {
-                    if s.iter().any(|d| !matches!(d, Dim::Const(1))) {
-                        self.report.error(e.span, messages::to_scalar_shape());
-                    }
-                    Ty::Scalar(el)
-                }
-                None => Ty::Error,
-            },
+            Word::Transpose => self.transpose(args[0]),
+            Word::ToScalar => self.to_scalar(args[0], e),
             Word::Reduce(kind) => {
                 let (ty, at) = self.reduce(kind, name, args);
                 axis = at;
@@ -103,6 +80,37 @@ impl Checker<'_, '_, '_> {
         };
         self.target(e, word, axis);
         ty
+    }
+
+    fn fma(&mut self, args: &[&Expr], e: &Expr) -> Ty {
+        let ty = self.operands(args[0], args[1], e);
+        let third = self.expr(args[2], None);
+        let ty = self.elementwise(&ty, &third, false, args[2].span);
+        self.rule(e.span, &ty, ElementRule::Float("fma"));
+        ty
+    }
+
+    fn transpose(&mut self, x: &Expr) -> Ty {
+        match self.tile(x) {
+            Some((el, s)) if s.len() == 2 => Ty::Tile(el, s.into_iter().rev().collect()),
+            Some((_, s)) => {
+                self.report.rustc_error(x.span, messages::transpose_rank(s.len()));
+                Ty::Error
+            }
+            None => Ty::Error,
+        }
+    }
+
+    fn to_scalar(&mut self, x: &Expr, e: &Expr) -> Ty {
+        match self.tile(x) {
+            Some((el, s)) => {
+                if s.iter().any(|d| !matches!(d, Dim::Const(1))) {
+                    self.report.error(e.span, messages::to_scalar_shape());
+                }
+                Ty::Scalar(el)
+            }
+            None => Ty::Error,
+        }
     }
 
     fn given_element(&mut self, generics: &[GenericArg]) -> Option<El> {
@@ -255,7 +263,8 @@ impl Checker<'_, '_, '_> {
         let (Some((el, from)), Some(to)) = (self.tile(args[0]), self.shape_arg(args[1])) else {
             return Ty::Error;
         };
-        let size = |s: &Shape| s.iter().try_fold(1i64, |n, d| d.known().map(|d| n * d));
+        let size =
+            |s: &Shape| s.iter().try_fold(1i64, |n, d| d.known().and_then(|d| n.checked_mul(d)));
         match word {
             Word::Reshape => {
                 if let (Some(a), Some(b)) = (size(&from), size(&to))

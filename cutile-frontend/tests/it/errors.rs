@@ -145,3 +145,21 @@ fn no_input_makes_it_panic() {
     }
     assert!(tried > 200, "only {tried} mutations are Rust");
 }
+
+#[test]
+fn odd_paths_are_no_trouble() {
+    let found = complaints(
+        "#[cutile::entry()]
+fn k(y: &mut Tensor<f32, {[4]}>) {
+    let a = ::f(1);
+    let b: f32 = <f32>::max(1.0, 2.0);
+    let c = self::g::<_, 3>(2u8);
+    let d = ::N;
+    crate::h();
+    let e = full(0, const_shape![SMALLEST, -SMALLEST]).reshape(const_shape![9223372036854775807, 4, 4]);
+}
+const SMALLEST: i64 = -9223372036854775807 - 1;
+const OTHER: i64 = -SMALLEST;",
+    );
+    assert!(found.len() >= 4, "{found:#?}");
+}
