@@ -26,6 +26,9 @@ pub(crate) struct Outcome {
 pub(crate) enum Counts {
     /// A test runner: its own figures count. None at all is a failure, since nothing was tested.
     Tests,
+    /// A linter counts as one, and whatever it says is a failure. (Were lints errors, crates behind the first one would not be
+    /// looked at.)
+    Silence,
     /// Anything else counts as one.
     Itself,
 }
@@ -48,6 +51,8 @@ pub(crate) fn run(name: &str, counts: Counts, commands: Vec<Command>) -> Outcome
     let start = Instant::now();
     match run_logged(&log, commands) {
         Ok((success, output)) => {
+            let silent = output.lines().all(|line| line.starts_with("$ "));
+            let success = success && (silent || counts != Counts::Silence);
             let figures = judge(counts, success, Figures::read(&output));
             let failure = (figures.failed > 0).then(|| excerpt(&output, &log));
             Outcome { figures, took: start.elapsed(), failure }
@@ -81,7 +86,9 @@ pub(crate) fn run_inside(
 /// Figures that cannot say that all is well when it is not.
 fn judge(counts: Counts, success: bool, read: Figures) -> Figures {
     match counts {
-        Counts::Itself => Figures { passed: success.into(), failed: (!success).into(), ignored: 0 },
+        Counts::Itself | Counts::Silence => {
+            Figures { passed: success.into(), failed: (!success).into(), ignored: 0 }
+        }
         Counts::Tests if read.failed == 0 && (!success || read.passed == 0) => {
             Figures { failed: 1, ..read }
         }
@@ -181,6 +188,16 @@ mod tests {
     fn a_runner_that_ran_nothing_counts_as_a_failure() {
         let outcome = run("test of a step 2", Counts::Tests, vec![shell("true")]);
         assert_eq!(outcome.figures.failed, 1);
+    }
+
+    #[test]
+    fn a_linter_that_speaks_fails() {
+        let failed =
+            |script| run("test of a step 4", Counts::Silence, vec![shell(script)]).figures.failed;
+        assert_eq!(
+            (failed("true"), failed("echo a.rs:1:1: warning: odd"), failed("false")),
+            (0, 1, 1)
+        );
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub struct Args {
     /// Install what is missing and can be installed without asking.
     #[arg(long)]
     pub install: bool,
+    /// Fail also if what only checks kernels is missing.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// One line of the report.
@@ -28,11 +31,13 @@ enum State {
     Present,
     /// Missing, and needed to build kernels.
     Missing,
+    /// Missing, and needed to check them.
+    Unchecked,
     /// Missing, and needed for some things only.
     Absent,
 }
 
-/// Writes the report; false if kernels cannot be built here.
+/// Writes the report; false if kernels cannot be built here (or, strictly, not checked).
 pub fn run(args: &Args, program: &str, out: &mut dyn Write) -> io::Result<bool> {
     let findings = [
         driver(),
@@ -44,7 +49,7 @@ pub fn run(args: &Args, program: &str, out: &mut dyn Write) -> io::Result<bool> 
         let mark = match state {
             State::Present => "ok",
             State::Missing => "MISSING",
-            State::Absent => "-",
+            State::Unchecked | State::Absent => "-",
         };
         writeln!(
             out,
@@ -55,7 +60,8 @@ pub fn run(args: &Args, program: &str, out: &mut dyn Write) -> io::Result<bool> 
             writeln!(out, "{:<25} mend it by: {remedy}", "")?;
         }
     }
-    Ok(findings.iter().all(|finding| finding.state != State::Missing))
+    let bad = |state| state == State::Missing || (args.strict && state == State::Unchecked);
+    Ok(!findings.iter().any(|finding| bad(finding.state)))
 }
 
 /// The NVIDIA driver: needed to run on a GPU, not to build.
@@ -149,7 +155,7 @@ fn ptxas(install: bool, program: &str, out: &mut dyn Write) -> Finding {
         }
         Err(text) => {
             let remedy = (!install).then(|| format!("{program} doctor --install"));
-            Finding { what, state: State::Absent, text, remedy }
+            Finding { what, state: State::Unchecked, text, remedy }
         }
     }
 }
