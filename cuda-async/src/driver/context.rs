@@ -185,6 +185,16 @@ impl Context {
         answer.map_err(|error| self.explain(error))
     }
 
+    /// Fails as soon as a kernel has recorded a failed check: it traps then, but the driver may take
+    /// half a second to say so.
+    pub(super) fn check_record(self) -> Result<(), DriverError> {
+        if self.0.record.is_complete() {
+            let code = sys::CUDA_ERROR_LAUNCH_FAILED;
+            return Err(self.explain(self.0.driver.error("a check in a kernel", code)));
+        }
+        Ok(())
+    }
+
     #[cold]
     fn explain(self, error: CallError) -> DriverError {
         if !loses_the_context(error.code) {

@@ -53,11 +53,16 @@ impl FaultRecord {
     pub fn read(&self) -> Option<FaultSite> {
         let claim = self.claim.load(Ordering::Acquire);
         let kernel = ((claim >> 32) as u32).checked_sub(1)?;
-        let details = (self.complete.load(Ordering::Acquire) != 0).then(|| FaultDetails {
+        let details = self.is_complete().then(|| FaultDetails {
             program: self.program.load(Ordering::Relaxed),
             operands: [0, 1].map(|i| self.operands[i].load(Ordering::Relaxed).cast_signed()),
         });
         Some(FaultSite { kernel, site: claim as u32, details })
+    }
+
+    /// Whether a kernel has recorded a fault in full; it traps right after that.
+    pub fn is_complete(&self) -> bool {
+        self.complete.load(Ordering::Acquire) != 0
     }
 
     /// Writes a record as a kernel does; the first writer wins. For code that plays the device (an

@@ -58,9 +58,11 @@ impl Stream {
     /// Whether everything enqueued so far is complete. Never blocks.
     ///
     /// # Errors
-    /// [`DriverError::Fault`] once the context is lost; otherwise what the driver answers.
+    /// [`DriverError::Fault`] once the context is lost or a kernel has recorded a failed check, after
+    /// which it will be; otherwise what the driver answers.
     pub fn query(&self) -> Result<bool, DriverError> {
         self.context.bind()?;
+        self.context.check_record()?;
         // SAFETY: the stream is live.
         self.context.check(unsafe { self.context.driver().stream_query(self.raw) })
     }
