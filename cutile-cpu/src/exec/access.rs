@@ -14,6 +14,17 @@ fn tile_count(extent: i64, tile: usize) -> i64 {
     extent / tile + i64::from(extent % tile != 0)
 }
 
+#[cold]
+fn out_of_range(a: &Access, axis: usize, index: i128, extent: i64) -> Run {
+    let (what, tile) = (a.what, a.tile[axis]);
+    let count = tile_count(extent, tile);
+    let message = format!(
+        "{what}: tile index {index} along axis {axis} is outside the {count} tiles of {tile} that \
+         {extent} elements make"
+    );
+    trap(FaultKind::IndexOutOfRange, a.loc, [index, count.into()], message)
+}
+
 impl Frame<'_> {
     pub(super) fn query(&mut self, what: Query, dst: Slot, loc: Option<Loc>) -> Run {
         let n = match what {
@@ -40,21 +51,14 @@ impl Frame<'_> {
         for axis in 0..a.tile.len() {
             let (slot, element) = a.index[axis];
             let index = self.integer(slot, element);
-            let extent = tensor.extents[axis];
-            let count = tile_count(extent, a.tile[axis]);
-            if index < 0 || index >= count.into() {
-                let what = a.what;
-                let message = format!(
-                    "{what}: tile index {index} along axis {axis} is outside the {count} tiles of \
-                     {} that {extent} elements make",
-                    a.tile[axis]
-                );
-                return trap(FaultKind::IndexOutOfRange, a.loc, [index, count.into()], message);
-            }
-            // In range, so the tile begins inside the tensor.
-            let start = index as i64 * a.tile[axis] as i64;
+            let (extent, tile) = (tensor.extents[axis], a.tile[axis] as i64);
+            // In range if the tile begins inside the tensor; no tile count, which would divide.
+            let start = i64::try_from(index).ok().and_then(|i| i.checked_mul(tile));
+            let Some(start) = start.filter(|s| (0..extent).contains(s)) else {
+                return out_of_range(a, axis, index, extent);
+            };
             offset = offset.wrapping_add(start.wrapping_mul(tensor.strides[axis]));
-            self.set_length(a.valid[axis], (extent - start).min(a.tile[axis] as i64) as usize);
+            self.set_length(a.valid[axis], (extent - start).min(tile) as usize);
         }
         let bytes = offset.wrapping_mul(a.bytes as i64) as isize;
         self.sites[a.site as usize] = tensor.base.wrapping_offset(bytes);

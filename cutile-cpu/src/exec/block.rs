@@ -71,6 +71,11 @@ impl PortState {
         !self.fixed && !self.room.is_null() && self.step != 0 && !self.is_consecutive()
     }
 
+    /// Whether an address is where the run's lanes would go on after `lanes` of them.
+    pub(super) fn is_next(&self, at: *mut u8, lanes: usize) -> bool {
+        self.at.wrapping_offset((lanes as isize).wrapping_mul(self.step)) == at
+    }
+
     fn source(&self, b: &Block) -> Src {
         let packed = (b.lanes * self.bytes) as isize;
         if self.is_collected() {
@@ -148,21 +153,6 @@ impl Pass {
                 step(ports, *k, index[*k] as isize - before[*k] as isize);
             }
         }
-    }
-
-    /// Whether another box of the same group goes on where `count` boxes like this one, side by side,
-    /// end: they are then one box with longer runs.
-    pub(super) fn continues(&self, other: &Pass, count: usize) -> bool {
-        self.lengths == other.lengths
-            && self.runs.lanes == other.runs.lanes
-            && self.runs.outer == other.runs.outer
-            && self.ports.iter().zip(&other.ports).all(|(a, b)| {
-                let along = ((count * self.runs.lanes) as isize).wrapping_mul(a.step);
-                a.fixed
-                    || (a.steps == b.steps
-                        && a.step == b.step
-                        && a.at.wrapping_offset(along) == b.at)
-            })
     }
 
     /// Makes runs `count` times as long.

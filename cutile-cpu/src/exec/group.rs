@@ -3,7 +3,7 @@
 
 use super::block::{Pass, PortState, Runs};
 use super::{Frame, Run, dense};
-use crate::plan::{CHUNK, Dims, Group, LaneOp, Port, PortKind};
+use crate::plan::{CHUNK, Dims, Group, LaneOp, Port, PortKind, Root};
 use cutile_ir::MAX_RANK;
 
 /// Neighbours join until their runs are as long as this.
@@ -68,22 +68,34 @@ impl Frame<'_> {
         if lengths.contains(&0) {
             return Ok(());
         }
-        let mut pass = std::mem::take(&mut self.pass);
-        self.prepare(&mut pass, g, &g.ops, lengths, true);
-        let lanes = pass.runs.lanes * self.joined;
-        let goes_on =
-            self.joined > 0 && lanes < STREAM_LANES && self.stream.continues(&pass, self.joined);
-        let result = if goes_on {
-            Ok(())
-        } else {
-            // SAFETY: the caller's contract, passed on.
-            let before = unsafe { self.run_stream(g) };
-            std::mem::swap(&mut self.stream, &mut pass);
-            before
-        };
-        self.joined += 1;
-        self.pass = pass;
-        result
+        if self.goes_on(g, &lengths) {
+            self.joined += 1;
+            return Ok(());
+        }
+        // SAFETY: the caller's contract, passed on.
+        unsafe { self.run_stream(g)? };
+        let mut stream = std::mem::take(&mut self.stream);
+        self.prepare(&mut stream, g, &g.ops, lengths, true);
+        self.stream = stream;
+        self.joined = 1;
+        Ok(())
+    }
+
+    /// Whether the program's lanes go on where those of the programs that have joined end: together
+    /// they are then one box with longer runs.
+    fn goes_on(&self, g: &Group, lengths: &Dims) -> bool {
+        let lanes = self.stream.runs.lanes * self.joined;
+        self.joined > 0
+            && lanes < STREAM_LANES
+            && self.stream.lengths == *lengths
+            && self.stream.ports.iter().zip(&g.ports).all(|(state, port)| {
+                let next = match &port.kind {
+                    PortKind::Source { root: Root::Memory(site, ..), .. }
+                    | PortKind::Store { site, .. } => self.sites[*site as usize],
+                    _ => return state.fixed,
+                };
+                state.is_next(next, lanes)
+            })
     }
 
     /// Runs the programs that have joined.

@@ -301,8 +301,9 @@ fn a_fault_ends_endless_programs() {
     if cutile_cpu::max_threads() < 2 {
         return;
     }
-    let mut z = output::<i32>(&[64]);
-    assert_eq!(fault(text, &[z.arg()], &[64]).program, [0]);
+    // More programs than the harness gives to one thread.
+    let mut z = output::<i32>(&[1000]);
+    assert_eq!(fault(text, &[z.arg()], &[1000]).program, [0]);
 }
 
 #[test]

@@ -89,11 +89,14 @@ pub(crate) fn program(text: &str) -> Program {
     Program::new(&kernel).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// Runs a text's kernel on all threads.
+/// Runs a text's kernel: few programs on one thread, which then takes neighbours together, many on all
+/// threads.
 pub(crate) fn try_run(text: &str, args: &[Arg], grid: &[u32]) -> Result<(), RunError> {
-    // SAFETY: arguments are row-major views of vectors that the tests keep; kernels of tests store to
-    // tiles of their own.
-    unsafe { program(text).run(args, grid, cutile_cpu::max_threads()) }
+    let few = grid.iter().product::<u32>() <= 64;
+    let threads = if few { 1 } else { cutile_cpu::max_threads() };
+    // SAFETY: arguments are views of vectors that the tests keep; kernels of tests store to tiles of
+    // their own.
+    unsafe { program(text).run(args, grid, threads) }
 }
 
 /// Runs a text's kernel, which must succeed.

@@ -51,7 +51,7 @@ fn relu_in_two_dimensions() {
         store %r %vy [%i, %j]
         yield
     }";
-    for (rows, columns) in [(8, 16), (7, 13), (1, 1), (9, 8), (4, 17)] {
+    for (rows, columns) in [(8, 16), (7, 13), (1, 1), (9, 8), (4, 17), (10, 100), (64, 200)] {
         let data = Random(3).units((rows * columns) as usize);
         let mut x = tensor(&[rows, columns], data.clone());
         let mut y = output::<f32>(&[rows, columns]);

@@ -341,3 +341,30 @@ fn ranks_from_0_to_6() {
         }
     }
 }
+
+/// Lanes that are collected first keep their room while the operations before their use run.
+#[test]
+fn collected_lanes_keep_their_room() {
+    let text = "entry @f(%x: tensor i32[?, ?], %z: partitioned i32[?, ?] by [8, 8]) {
+        %vx = partition %x : view i32[8, 8]
+        %vz = partition %z : view i32[8, 8]
+        %i = constant 0 : i32
+        %a = load %vx [%i, %i] clip : i32[8, 8]
+        %t = permute [1, 0] %a : i32[8, 8]
+        %p = binary add %a %a : i32[8, 8]
+        %q = binary mul %p %a : i32[8, 8]
+        %r = binary add %q %t : i32[8, 8]
+        store %r %vz [%i, %i]
+        yield
+    }";
+    let data: Vec<i32> = (0..64).collect();
+    let mut x = tensor(&[8, 8], data.clone());
+    let mut z = output::<i32>(&[8, 8]);
+    run(text, &[x.arg(), z.arg()], &[1]);
+    for i in 0..8 {
+        for j in 0..8 {
+            let a = data[i * 8 + j];
+            assert_eq!(z.data[i * 8 + j], 2 * a * a + data[j * 8 + i]);
+        }
+    }
+}
