@@ -10,8 +10,12 @@
 //!   [`timeline`](BackendStream::timeline) may come at any moment, from any thread.
 //! - Calls come from any thread; an implementation binds its context itself.
 //! - Nothing is unloaded or destroyed while the process runs: streams are pooled for ever.
+//!
+//! And what it has to see to:
+//!
 //! - A failure after which the device can't be used any more is [`ErrorKind::DeviceLost`]; the
-//!   runtime then fails everything on that device. Every other error concerns one call.
+//!   runtime then fails everything on that device. Every other error concerns one call. From then on
+//!   every call that enqueues fails in the same way.
 
 use std::any::Any;
 use std::ffi::CStr;

@@ -92,8 +92,7 @@ impl<'a> ExecutionContext<'a> {
     /// If the memory is on another device, or holds what failed work left behind.
     pub fn read(&mut self, memory: &(impl Readable + ?Sized)) -> Result<DevicePtr> {
         let (buffer, offset) = memory.readable()?;
-        self.check_device(buffer)?;
-        buffer.check_poison()?;
+        self.check_usable(buffer)?;
         Ok(self.declare(buffer, AccessKind::Read)?.add(offset))
     }
 
@@ -104,8 +103,7 @@ impl<'a> ExecutionContext<'a> {
     /// If the memory is on another device, or holds what failed work left behind.
     pub fn write(&mut self, memory: impl Writable) -> Result<DevicePtr> {
         let (buffer, offset) = memory.writable()?;
-        self.check_device(buffer)?;
-        buffer.check_poison()?;
+        self.check_usable(buffer)?;
         Ok(self.declare(buffer, AccessKind::Write)?.add(offset))
     }
 
@@ -174,9 +172,9 @@ impl<'a> ExecutionContext<'a> {
         self.record.depend_on(buffer.home());
     }
 
-    fn check_device(&self, buffer: &Buffer) -> Result<()> {
+    fn check_usable(&self, buffer: &Buffer) -> Result<()> {
         if buffer.device() == self.device() {
-            return Ok(());
+            return if self.stream.survives_faults { buffer.check_poison() } else { Ok(()) };
         }
         Err(DeviceError::from(ErrorKind::WrongDevice {
             expected: self.device().id(),

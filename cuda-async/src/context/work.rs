@@ -125,7 +125,7 @@ impl ExecutionContext<'_> {
             let number = self.stream.submit_foreign(&mut self.work)?;
             self.noted(number);
         }
-        if self.stream.device.kind() != DeviceKind::Cuda {
+        if self.stream.survives_faults {
             self.work.fault = Some(self.record.fault_cell(self.stream));
         }
         // SAFETY: as the caller says.

@@ -31,6 +31,7 @@ pub(crate) struct Access {
 }
 
 struct Inner {
+    device: Device,
     home: &'static StreamCore,
     ptr: DevicePtr,
     bytes: usize,
@@ -48,13 +49,14 @@ impl Buffer {
             _ => home.alloc(bytes).map(|(ptr, mark)| (ptr, Some(mark)))?,
         };
         let track = Mutex::new(Track::allocated(mark));
-        let poison = Arc::new(Poison::none(home.device.id(), bytes));
-        Ok(Buffer(Arc::new(Inner { home, ptr, bytes, track, poison })))
+        let device = home.device;
+        let poison = Arc::new(Poison::none(device.id(), bytes));
+        Ok(Buffer(Arc::new(Inner { device, home, ptr, bytes, track, poison })))
     }
 
     /// The device that the memory is on.
     pub fn device(&self) -> Device {
-        self.0.home.device
+        self.0.device
     }
 
     /// Size in bytes.
@@ -78,14 +80,10 @@ impl Buffer {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The failure that left the contents undefined, if there was one.
+    /// The failure that left the contents undefined, if there was one; on CUDA a failure ends the
+    /// whole device, and no buffer is poisoned by itself.
     pub fn poison(&self) -> Option<&DeviceError> {
         self.0.poison.get()
-    }
-
-    /// Declares the contents undefined because of `origin`: every later use fails with it.
-    pub fn set_poison(&self, origin: &DeviceError) {
-        self.0.poison.set(origin);
     }
 
     /// The stream that it was allocated on.

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::backend::BackendStream;
 use crate::completion::{self, WaitList};
-use crate::device::Device;
+use crate::device::{Device, DeviceKind};
 use crate::error::{DeviceError, Result};
 use crate::sync::{Mutex, lock};
 
@@ -34,6 +34,8 @@ pub struct StreamCore {
     pub(crate) device: Device,
     pub(crate) index: usize,
     pub(crate) backend: Box<dyn BackendStream>,
+    /// Whether the device survives faults, so that operations fail and buffers are poisoned one by one.
+    pub(crate) survives_faults: bool,
     queue: Mutex<Queue>,
     /// Highest number whose timeline write is enqueued.
     written: AtomicU64,
@@ -67,6 +69,7 @@ impl StreamCore {
             device,
             index,
             backend,
+            survives_faults: device.kind() != DeviceKind::Cuda,
             queue: Mutex::new(Queue::default()),
             written: AtomicU64::new(0),
             waiters: WaitList::new(),

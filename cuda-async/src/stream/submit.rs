@@ -64,7 +64,7 @@ impl StreamCore {
         command: Command<'_>,
         work: &mut Work,
     ) -> Result<u64> {
-        self.device.check_alive()?;
+        // That the device still lives is for the backend to say, in the same call.
         let mut queue = self.lock_marked(work)?;
         let dependent = matches!(&command, Command::Launch { launch, .. } if launch.dependent);
         let command = match command {
@@ -170,7 +170,6 @@ impl StreamCore {
     /// Allocates in stream order: others may use the memory once this stream has passed the mark.
     /// Until then it may still be in use here, as what it was before.
     pub(crate) fn alloc(&'static self, bytes: usize) -> Result<(DevicePtr, Mark)> {
-        self.device.check_alive()?;
         let mut queue = lock(&self.queue);
         queue.dependent = false;
         queue.issued += 1;
