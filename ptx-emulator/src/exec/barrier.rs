@@ -151,10 +151,13 @@ fn complete(cluster: &mut Cluster<'_>, block: usize, id: usize) {
 }
 
 /// A warp of the block has exited: a barrier that counts all warps may now be complete.
-pub(super) fn warp_finished(cluster: &mut Cluster<'_>, block: u32) {
+pub(super) fn warp_finished(cluster: &mut Cluster<'_>, block: u32) -> Result<(), Box<Fault>> {
     let state = &mut cluster.blocks[block as usize];
     state.live_warps -= 1;
     let needed = state.live_warps * 32;
+    if needed == 0 {
+        bulk::block_finished(cluster, block)?;
+    }
     for id in 0..16 {
         let barrier = &cluster.blocks[block as usize].barriers[id];
         if barrier.expected.is_none() && barrier.arrived > 0 && barrier.arrived == needed {
@@ -162,6 +165,7 @@ pub(super) fn warp_finished(cluster: &mut Cluster<'_>, block: u32) {
         }
     }
     cluster_may_pass(cluster);
+    Ok(())
 }
 
 /// Whether what a path waits for has come.

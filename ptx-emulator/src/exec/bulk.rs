@@ -64,8 +64,67 @@ pub(super) struct Job {
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     pub(super) committed: [u32; 32],
-    /// Lane and group of copies issued, with the stamps' ticks of reading and writing.
-    pub(super) log: Vec<(u8, u32, (u32, u32))>,
+    /// Copies that were not waited for.
+    pub(super) log: Vec<Issued>,
+}
+
+/// A copy that a lane issued into a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Issued {
+    lane: u8,
+    group: u32,
+    /// Ticks of its stamps as reader and as writer.
+    pub(super) ticks: (u32, u32),
+    /// Its source may be written again: the lane waited at least for its reads.
+    pub(super) read: bool,
+}
+
+impl Groups {
+    /// The copies that a wait for all but the latest `left` groups of the lanes covers.
+    pub(super) fn due(&mut self, active: u32, left: u32) -> impl Iterator<Item = &mut Issued> {
+        let committed = self.committed;
+        self.log.iter_mut().filter(move |copy| copy.due(&committed, active, left))
+    }
+
+    /// Forgets what a wait for completion covers.
+    pub(super) fn complete(&mut self, active: u32, left: u32) {
+        let committed = self.committed;
+        self.log.retain(|copy| !copy.due(&committed, active, left));
+    }
+}
+
+impl Issued {
+    fn due(&self, committed: &[u32; 32], active: u32, left: u32) -> bool {
+        active >> self.lane & 1 == 1 && self.group + left < committed[usize::from(self.lane)]
+    }
+}
+
+/// A thread that exits leaves its block's shared memory to nobody: its copies must have read their sources.
+pub(super) fn exit(warp: &Warp, gone: u32) -> Result<(), Box<Fault>> {
+    match warp.bulk.log.iter().find(|copy| gone >> copy.lane & 1 == 1 && !copy.read) {
+        None => Ok(()),
+        Some(copy) => {
+            let message = "the thread exits while a bulk copy of its may still read shared memory \
+                           (cp.async.bulk.wait_group.read)";
+            Err(misuse(message.to_owned(), usize::from(copy.lane)))
+        }
+    }
+}
+
+/// A block that ends must not have copies under way to its shared memory.
+pub(super) fn block_finished(cluster: &Cluster<'_>, block: u32) -> Result<(), Box<Fault>> {
+    let state = &cluster.blocks[block as usize];
+    let outstanding =
+        state.objects.iter().find_map(|(at, object)| object.outstanding().map(|bytes| (at, bytes)));
+    match outstanding {
+        None => Ok(()),
+        Some((at, bytes)) => Err(misuse(
+            format!(
+                "the block ends while {bytes} bytes are outstanding on the memory barrier object at {at:#x}"
+            ),
+            0,
+        )),
+    }
 }
 
 fn misuse(message: String, lane: usize) -> Box<Fault> {
@@ -452,7 +511,13 @@ fn issue(
     if let Some((blocks, at)) = &job.mbarrier {
         race::mbarrier_publish(cluster, warp, blocks, *at, agents.1, ticks);
     } else {
-        warp.bulk.log.push((lane as u8, job.owner.2, ticks));
+        let reads_shared = !job.load || matches!(job.far, Far::Shared(_));
+        warp.bulk.log.push(Issued {
+            lane: lane as u8,
+            group: job.owner.2,
+            ticks,
+            read: !reads_shared,
+        });
     }
     cluster.queue.push_back(job);
     Ok(())

@@ -18,8 +18,10 @@ use super::{Launch, Options, Stats, barrier, bulk, call};
 
 /// Warp-instructions of a turn.
 const QUANTUM: u32 = 512;
-/// Rounds after which a cluster that has not finished lets another one begin: it may wait for it.
-const PATIENCE: u32 = 256;
+/// Rounds without any event after which a cluster is taken to wait for one that has not begun, and rounds after which it
+/// is so despite events (it may spin on an atomic).
+const IDLE_PATIENCE: u32 = 16;
+const PATIENCE: u32 = 4096;
 /// Clusters of one worker that may be under way at once.
 const MAX_RESIDENT: usize = 256;
 /// Time-outs of `try_wait` without any event before a deadlock is declared.
@@ -211,7 +213,10 @@ struct Resident<'l> {
     number: u32,
     state: Cluster<'l>,
     warps: Vec<Warp>,
+    /// Rounds since another cluster was begun, and those of them since the last event.
     rounds: u32,
+    idle_rounds: u32,
+    events_before: u64,
     /// Time-outs given since the state's events last changed.
     time_outs: u32,
     events_seen: u64,
@@ -230,10 +235,11 @@ impl<'l> Worker<'l> {
     fn run(&mut self) -> Result<(), Box<Report>> {
         let mut residents: Vec<Resident<'l>> = Vec::new();
         loop {
-            let impatient =
-                residents.iter().all(|r| r.rounds > PATIENCE) && residents.len() < MAX_RESIDENT;
+            let patience = IDLE_PATIENCE + 4 * residents.len() as u32;
+            let waits = |r: &Resident<'_>| r.idle_rounds > patience || r.rounds > PATIENCE;
+            let impatient = residents.len() < MAX_RESIDENT && residents.iter().all(waits);
             if impatient {
-                residents.iter_mut().for_each(|r| r.rounds = 0);
+                residents.iter_mut().for_each(|r| (r.rounds, r.idle_rounds) = (0, 0));
                 let number = self.next.fetch_add(1, Relaxed);
                 if number < self.count {
                     residents.push(self.begin(number as u32));
@@ -287,7 +293,16 @@ impl<'l> Worker<'l> {
             races: self.races.map(|global| Races::new(number, blocks, warps, global)),
         };
         let warps = (0..blocks * warps).map(|w| self.warp(w / warps, w % warps)).collect();
-        Resident { number, state, warps, rounds: 0, time_outs: 0, events_seen: 0 }
+        Resident {
+            number,
+            state,
+            warps,
+            rounds: 0,
+            idle_rounds: 0,
+            events_before: 0,
+            time_outs: 0,
+            events_seen: 0,
+        }
     }
 
     fn warp(&self, block: u32, index: u32) -> Warp {
@@ -323,6 +338,11 @@ impl<'l> Worker<'l> {
     /// Gives each warp a turn, then carries out the copies under way. True once all have finished.
     fn round(&self, cluster: &mut Resident<'l>) -> Result<bool, Box<Report>> {
         cluster.rounds += 1;
+        cluster.idle_rounds += 1;
+        if cluster.state.events != cluster.events_before {
+            cluster.events_before = cluster.state.events;
+            cluster.idle_rounds = 0;
+        }
         let mut finished = true;
         let mut progress = false;
         for at in 0..cluster.warps.len() {

@@ -34,6 +34,13 @@ pub(super) struct Mbarrier {
     pub(super) done: Clock,
 }
 
+impl Mbarrier {
+    /// Bytes announced or arrived that nothing matches.
+    pub(super) fn outstanding(&self) -> Option<i64> {
+        (self.tx != 0).then_some(self.tx)
+    }
+}
+
 fn misuse(message: String, lane: usize) -> Box<Fault> {
     Fault::at(FaultKind::Async(message), lane)
 }

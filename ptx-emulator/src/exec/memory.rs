@@ -76,6 +76,10 @@ pub(super) fn locate(
                 };
                 return Err(out_of_bounds(access, space, at, bytes, found, lane));
             }
+            if block != warp.block as usize && cluster.blocks[block].live_warps == 0 {
+                let found = format!("block {block} of the cluster has ended");
+                return Err(out_of_bounds(access, space, at, bytes, found, lane));
+            }
             Ok(Place::Shared(block, offset))
         }
         Space::Local => {

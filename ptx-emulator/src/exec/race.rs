@@ -537,15 +537,10 @@ pub(super) fn bulk_waited(
     left: u32,
     read: bool,
 ) {
-    let committed = warp.bulk.committed;
-    let due = |lane: u8, group: u32| {
-        active >> lane & 1 == 1 && group + left < committed[usize::from(lane)]
-    };
     let mut latest = (0, 0);
-    for (lane, group, (reads, writes)) in &warp.bulk.log {
-        if due(*lane, *group) {
-            latest = (latest.0.max(*reads), latest.1.max(*writes));
-        }
+    for copy in warp.bulk.due(active, left) {
+        copy.read = true;
+        latest = (latest.0.max(copy.ticks.0), latest.1.max(copy.ticks.1));
     }
     if let Some(races) = &mut cluster.races {
         let number = races.number(warp);
@@ -557,7 +552,7 @@ pub(super) fn bulk_waited(
         }
     }
     if !read {
-        warp.bulk.log.retain(|(lane, group, _)| !due(*lane, *group));
+        warp.bulk.complete(active, left);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::report::{Fault, FaultKind};
 use super::frame::{Frame, lanes};
 use super::state::Cluster;
 use super::warp::{NONE, State, Wait, Warp};
-use super::{alu, async_copy, barrier, call, matrix, memory, race, warp_op};
+use super::{alu, async_copy, barrier, bulk, call, matrix, memory, race, warp_op};
 
 /// What became of a warp's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +157,7 @@ fn run_frame(
             Op::Store(access) => {
                 if active != 0 {
                     warp.paths[p as usize].pc = pc;
+                    cluster.events += 1;
                     memory::store(cluster, warp, frame, function, access, active)?;
                 }
                 pc += 1;
@@ -192,11 +193,12 @@ fn slow(
             return Ok(remaining(warp, p, pc));
         }
         Op::Ret | Op::Exit => {
+            bulk::exit(warp, active)?;
             warp.exit(p, active);
             cluster.live_threads -= active.count_ones();
             cluster.events += 1;
             if warp.done() {
-                barrier::warp_finished(cluster, warp.block);
+                barrier::warp_finished(cluster, warp.block)?;
             }
             return Ok(remaining(warp, p, pc));
         }
@@ -227,6 +229,7 @@ fn slow(
             return Ok(None);
         }
         Op::Atomic(atomic) => {
+            cluster.events += 1;
             memory::atomic(cluster, warp, frame, function, atomic, active)?;
             Flow::Next
         }

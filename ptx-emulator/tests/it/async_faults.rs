@@ -199,3 +199,13 @@ fn cluster_barrier_behind_initialisation() {
     let report = warp_specialised(&case).unwrap_err();
     assert!(matches!(report.kind, FaultKind::Race { .. } | FaultKind::Async(_)), "{report}");
 }
+
+#[test]
+fn wait_for_stores_before_the_thread_exits() {
+    let text = edit(NT, "cp.async.bulk.wait_group 0;", 0, "");
+    let found = fault(&text);
+    assert!(
+        matches!(&found, FaultKind::Async(m) if m.contains("exits while a bulk copy")),
+        "{found}"
+    );
+}

@@ -223,6 +223,34 @@ fn a_block_reads_and_writes_its_neighbours_shared_memory() {
 }
 
 #[test]
+fn a_block_that_has_ended_has_no_shared_memory() {
+    let body = "mov.u32 %r2, %cluster_ctarank; setp.eq.u32 %p1, %r2, 1; @%p1 ret; mov.u32 %r3, 0;
+        L: nanosleep.u32 100; add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 5000; @%p2 bra L;
+        mapa.shared::cluster.u32 %r4, %r1, 1; st.shared::cluster.u32 [%r4], 5;";
+    let device = Device::new(&entry(&format!("{START}{body} ret;")));
+    let at = device.alloc(16);
+    let pair = Launch {
+        cluster: Some([2, 1, 1]),
+        dynamic_shared: 64,
+        ..Launch::new([2, 1, 1], [1, 1, 1])
+    };
+    let report = device.run(pair, &[at]).unwrap_err();
+    assert!(report.to_string().contains("block 1 of the cluster has ended"), "{report}");
+}
+
+#[test]
+fn a_block_may_not_end_under_a_copy() {
+    let body = "mbarrier.init.shared::cta.b64 [%r1], 1; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 32;
+        add.u32 %r2, %r1, 128;
+        cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], 32, [%r1];";
+    let found = seeded(body, 1);
+    assert!(
+        matches!(&found, FaultKind::Async(m) if m.contains("32 bytes are outstanding")),
+        "{found}"
+    );
+}
+
+#[test]
 fn cluster_barriers_misused() {
     let wait = "barrier.cluster.wait.aligned;";
     assert!(matches!(seeded(wait, 32), FaultKind::Barrier(_)));
