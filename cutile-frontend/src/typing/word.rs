@@ -65,7 +65,7 @@ impl Checker<'_, '_, '_> {
             Word::Reshape | Word::Broadcast => self.reshape(word, args, e),
             Word::Permute => self.permute(args),
             Word::Transpose => self.transpose(args[0]),
-            Word::ToScalar => self.to_scalar(args[0], e),
+            Word::ToScalar => self.only_element(args[0], e),
             Word::Reduce(kind) => {
                 let (ty, at) = self.reduce(kind, name, args);
                 axis = at;
@@ -101,7 +101,7 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn to_scalar(&mut self, x: &Expr, e: &Expr) -> Ty {
+    fn only_element(&mut self, x: &Expr, e: &Expr) -> Ty {
         match self.tile(x) {
             Some((el, s)) => {
                 if s.iter().any(|d| !matches!(d, Dim::Const(1))) {
