@@ -190,6 +190,20 @@ macro_rules! half_arithmetic {
 half_arithmetic!(F16);
 half_arithmetic!(Bf16);
 
+/// Two numbers as neighbours, by one instruction.
+#[inline(always)]
+pub fn f16_pair(a: f32, b: f32) -> [F16; 2] {
+    let pair = intrinsics::f16_pair_from_f32(a, b);
+    [F16(pair as u16), F16((pair >> 16) as u16)]
+}
+
+/// Two numbers as neighbours, by one instruction.
+#[inline(always)]
+pub fn bf16_pair(a: f32, b: f32) -> [Bf16; 2] {
+    let pair = intrinsics::bf16_pair_from_f32(a, b);
+    [Bf16(pair as u16), Bf16((pair >> 16) as u16)]
+}
+
 /// `f64` to `f32` toward zero with the last bit set where bits were lost: rounding the result once more, to 22 bits or
 /// fewer, is the same as rounding the `f64` itself.
 #[inline(always)]

@@ -46,6 +46,15 @@ macro_rules! fragment {
                 $name { $($r: f(self.$r, second.$r, third.$r)),* }
             }
         }
+
+        #[allow(dead_code, reason = "a kernel uses what it needs")]
+        impl $name<bool> {
+            /// Whether every register holds.
+            #[inline(always)]
+            pub fn all(self) -> bool {
+                true $(& self.$r)*
+            }
+        }
     };
 }
 #[allow(unused_imports, reason = "generated kernels use it")]
@@ -64,5 +73,6 @@ mod tests {
         assert_eq!((c.r0, c.r1, c.r2), (9, 18, 27));
         let d = a.zip3(b, Frag3::splat(true), |x, y, z| if z { x + y } else { 0 });
         assert_eq!((d.r0, d.r1, d.r2), (11, 22, 33));
+        assert!(a.map(|x| x > 0).all() && !a.map(|x| x > 1).all());
     }
 }

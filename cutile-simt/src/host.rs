@@ -64,16 +64,6 @@ pub(crate) fn min_f32(a: f32, b: f32) -> f32 {
     if a == b { f32::from_bits(a.to_bits() | b.to_bits()) } else { a.min(b) }
 }
 
-/// The larger, NaN if either is.
-pub(crate) fn max_nan_f32(a: f32, b: f32) -> f32 {
-    if a.is_nan() || b.is_nan() { f32::NAN } else { max_f32(a, b) }
-}
-
-/// The smaller, NaN if either is.
-pub(crate) fn min_nan_f32(a: f32, b: f32) -> f32 {
-    if a.is_nan() || b.is_nan() { f32::NAN } else { min_f32(a, b) }
-}
-
 /// The number that is one, and +0.0 is larger than -0.0.
 pub(crate) fn max_f64(a: f64, b: f64) -> f64 {
     if a == b { f64::from_bits(a.to_bits() & b.to_bits()) } else { a.max(b) }
@@ -120,6 +110,16 @@ pub(crate) fn bf16_from_f32(x: f32) -> u16 {
     }
     let odd = (x.to_bits() >> 16) & 1;
     ((x.to_bits() + 0x7fff + odd) >> 16) as u16
+}
+
+/// Two numbers to nearest, ties to even; the first in the low half.
+pub(crate) fn f16_pair_from_f32(low: f32, high: f32) -> u32 {
+    u32::from(f16_from_f32(low)) | u32::from(f16_from_f32(high)) << 16
+}
+
+/// Two numbers to nearest, ties to even; the first in the low half.
+pub(crate) fn bf16_pair_from_f32(low: f32, high: f32) -> u32 {
+    u32::from(bf16_from_f32(low)) | u32::from(bf16_from_f32(high)) << 16
 }
 
 #[cfg(test)]

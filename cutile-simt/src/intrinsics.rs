@@ -137,14 +137,31 @@ two_operands! {
     max_f32(reg32 f32) = "max.f32";
     /// The number that is one, and -0.0 is smaller than +0.0.
     min_f32(reg32 f32) = "min.f32";
-    /// The larger, NaN if either is.
-    max_nan_f32(reg32 f32) = "max.NaN.f32";
-    /// The smaller, NaN if either is.
-    min_nan_f32(reg32 f32) = "min.NaN.f32";
     /// The number that is one, and +0.0 is larger than -0.0.
     max_f64(reg64 f64) = "max.f64";
     /// The number that is one, and -0.0 is smaller than +0.0.
     min_f64(reg64 f64) = "min.f64";
+}
+
+/// Two numbers to a pair of halves, the first in the low one.
+macro_rules! pair {
+    ($($name:ident = $text:literal;)*) => {$(
+        /// Two numbers to nearest, ties to even; the first in the low half.
+        #[inline(always)]
+        pub fn $name(low: f32, high: f32) -> u32 {
+            let y;
+            // SAFETY: arithmetic on registers.
+            unsafe {
+                asm!(concat!($text, " {0}, {1}, {2};"), lateout(reg32) y, in(reg32) high, in(reg32) low,
+                    options(pure, nomem, nostack));
+            }
+            y
+        }
+    )*};
+}
+pair! {
+    f16_pair_from_f32 = "cvt.rn.f16x2.f32";
+    bf16_pair_from_f32 = "cvt.rn.bf16x2.f32";
 }
 
 /// a b + c, rounded once.

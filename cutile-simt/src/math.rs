@@ -287,12 +287,12 @@ impl Float for f32 {
 
     #[inline(always)]
     fn exp(x: f32) -> f32 {
-        // x log2 e = high + low. The hardware's 2^high is good to 2 ulp everywhere; 2^low is 1 + low ln 2. Beyond the clamps
-        // the result is 0 or infinity, and low would be a NaN at an infinite x.
-        let x = intrinsics::max_nan_f32(intrinsics::min_nan_f32(x, 200.0), -200.0);
+        // x log2 e = high + low. The hardware's 2^high is good to 2 ulp everywhere; 2^low is 1 + low ln 2.
         let high = x * LOG2_E;
         let low = intrinsics::fma_f32(x, LOG2_E, -high);
         let low = intrinsics::fma_f32(x, LOG2_E_LOW, low);
+        // A NaN at infinite x becomes a number: 0 and infinity then stay what they are.
+        let low = intrinsics::min_f32(low, 1.0);
         intrinsics::exp2_approx_f32(high) * intrinsics::fma_f32(low, core::f32::consts::LN_2, 1.0)
     }
     #[inline(always)]
@@ -391,22 +391,30 @@ through_f32!(F16: exp exp2 log log2 sqrt rsqrt tanh sin cos erf sigmoid floor ce
 through_f32!(Bf16: exp exp2 log log2 sqrt rsqrt tanh sin cos erf sigmoid floor ceil round round_even trunc;
     min max minimum maximum pow rem);
 
-/// a / b, correctly rounded. Where no intermediate can overflow or lose bits: a quotient by a correctly rounded reciprocal,
-/// corrected once by its exact remainder (Markstein's theorem). The reciprocal is shared by all divisions by one number.
+/// Whether [`quotient`] is the correctly rounded a / b: no intermediate can overflow or lose bits.
+#[inline(always)]
+pub fn divides(a: f32, b: f32) -> bool {
+    let magnitude = |x: f32| f32::from_bits(x.to_bits() & 0x7fff_ffff);
+    const LARGE: f32 = (1u64 << 60) as f32;
+    let ordinary = |x: f32| magnitude(x) > 1.0 / LARGE && magnitude(x) < LARGE;
+    ordinary(b) & (ordinary(a) | ((a == 0.0) & (b > 0.0)))
+}
+
+/// a / b by a correctly rounded reciprocal, corrected once by the exact remainder (Markstein's theorem). The reciprocal is
+/// shared by all divisions by one number. Right where [`divides`] says so.
+#[inline(always)]
+pub fn quotient(a: f32, b: f32) -> f32 {
+    let y = intrinsics::rcp_approx_f32(b);
+    let y = intrinsics::fma_f32(intrinsics::fma_f32(-b, y, 1.0), y, y);
+    let q = a * y;
+    // The remainder negated: so a zero keeps its sign, by a positive divisor.
+    intrinsics::fma_f32(-y, intrinsics::fma_f32(b, q, -a), q)
+}
+
+/// a / b, correctly rounded.
 #[inline(always)]
 pub fn div(a: f32, b: f32) -> f32 {
-    let magnitude = |x: f32| x.to_bits() & 0x7fff_ffff;
-    // Between 2^-60 and 2^60: quotients and remainders stay far inside the normal numbers.
-    let ordinary = |bits: u32| bits.wrapping_sub((127 - 60) << 23) < (120 << 23);
-    if ordinary(magnitude(b)) && (ordinary(magnitude(a)) || (magnitude(a) == 0 && b > 0.0)) {
-        let y = intrinsics::rcp_approx_f32(b);
-        let y = intrinsics::fma_f32(intrinsics::fma_f32(-b, y, 1.0), y, y);
-        let q = a * y;
-        // The remainder negated: so a zero keeps its sign, by a positive divisor.
-        intrinsics::fma_f32(-y, intrinsics::fma_f32(b, q, -a), q)
-    } else {
-        a / b
-    }
+    if divides(a, b) { quotient(a, b) } else { a / b }
 }
 
 /// e^x by the hardware's 2^x alone: a relative error that grows with |x|, for `fast_math`.

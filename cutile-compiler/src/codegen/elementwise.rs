@@ -18,6 +18,16 @@ impl<'k> Emitter<'k> {
             {
                 self.division(op, *b, *lhs, *rhs);
             }
+            ArithOp::Binary { op: BinaryOp::Div, lhs, rhs } if to == Element::F32 && !fast => {
+                self.quotient(r, *lhs, *rhs);
+            }
+            ArithOp::Convert { x }
+                if self.element(*x) == Element::F32
+                    && matches!(to, Element::F16 | Element::BF16)
+                    && self.uniform(*x).is_none() =>
+            {
+                self.narrow_pairs(r, *x, to);
+            }
             ArithOp::Unary { op: u, x } => {
                 let e = self.element(*x);
                 self.elementwise(r, &[*x], |v| unary(*u, e, &v[0], fast));
@@ -99,6 +109,67 @@ impl<'k> Emitter<'k> {
         };
         self.body.line(format!("let {name} = {value};"));
         Held::Fragment(name, layout)
+    }
+
+    /// A quotient of f32: the fast way where it is exact in all registers, one branch a tile and not one an element.
+    fn quotient(&mut self, r: Value, lhs: Value, rhs: Value) {
+        let fragments: Vec<Value> =
+            [lhs, rhs].into_iter().filter(|v| self.uniform(*v).is_none()).collect();
+        if fragments.is_empty() {
+            self.elementwise(r, &[lhs, rhs], |v| format!("math::div({}, {})", v[0], v[1]));
+            return;
+        }
+        let lengths = self.lengths_of(&[lhs, rhs]);
+        let layout = self.layout(r);
+        let mut operands = Vec::new();
+        for v in &fragments {
+            let value = self.operand(*v, layout);
+            operands.push(self.in_variable(value, "term"));
+        }
+        let name = self.name(r);
+        let (a, b) = match (self.uniform(lhs), self.uniform(rhs)) {
+            (Some(a), _) => (a, "a".to_string()),
+            (_, Some(b)) => ("a".to_string(), b),
+            _ => ("a".to_string(), "b".to_string()),
+        };
+        let apply = |f: &str| match &operands[..] {
+            [x, y] => format!("{x}.zip({y}, |a, b| {f})"),
+            all => format!("{}.map(|a| {f})", all.join("")),
+        };
+        let (divides, quotient) =
+            (format!("math::divides({a}, {b})"), format!("math::quotient({a}, {b})"));
+        self.body.open(format!("let {name} = if {}.all() {{", apply(&divides)));
+        self.body.line(apply(&quotient));
+        self.body.otherwise();
+        self.body.line(apply(&format!("{a} / {b}")));
+        self.body.close("};");
+        self.bind_tile(r, Held::Fragment(name, layout), lengths);
+    }
+
+    /// f32 to halves, two registers an instruction.
+    fn narrow_pairs(&mut self, r: Value, x: Value, to: Element) {
+        let layout = self.layout(r);
+        let count = self.mapping.get(layout).register_count();
+        let from = Element::F32;
+        if !count.is_multiple_of(2) {
+            self.elementwise(r, &[x], |v| convert(from, to, &v[0]));
+            return;
+        }
+        let lengths = self.lengths_of(&[x]);
+        let value = self.operand(x, layout);
+        let value = self.in_variable(value, "wide");
+        let function = if to == Element::F16 { "f16_pair" } else { "bf16_pair" };
+        let name = self.name(r);
+        self.body.open(format!("let {name} = {{"));
+        for i in (0..count).step_by(2) {
+            let (a, b) = (i, i + 1);
+            self.body.line(format!("let [r{a}, r{b}] = {function}({value}.r{a}, {value}.r{b});"));
+        }
+        let ty = self.fragment(layout);
+        let names: Vec<String> = (0..count).map(|i| format!("r{i}")).collect();
+        self.body.line(format!("{ty} {{ {} }}", names.join(", ")));
+        self.body.close("};");
+        self.bind_tile(r, Held::Fragment(name, layout), lengths);
     }
 
     /// The scalar that a value is in every element, if it is one.

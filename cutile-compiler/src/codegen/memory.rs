@@ -21,6 +21,8 @@ struct Accessed {
     tile: Vec<u32>,
     layout: LayoutId,
     writes: bool,
+    /// Several threads hold the same elements: all of them load, one stores.
+    replicated: bool,
 }
 
 impl Hazards {
@@ -45,13 +47,14 @@ impl Hazards {
         self.any.extend(params);
     }
 
-    /// Accesses by the same layout on tiles of the same shape meet in the same thread or not at all.
+    /// Accesses by the same layout on tiles of the same shape meet in the same thread or not at all, unless threads hold the
+    /// same elements.
     fn conflict(&self, new: &Accessed) -> bool {
         self.any.contains(&new.param)
             || self.since.iter().any(|old| {
-                old.param == new.param
-                    && (old.writes || new.writes)
-                    && (&old.tile, old.layout) != (&new.tile, new.layout)
+                let same = (&old.tile, old.layout) == (&new.tile, new.layout);
+                let apart = same && !(new.replicated && old.writes != new.writes);
+                old.param == new.param && (old.writes || new.writes) && !apart
             })
     }
 }
@@ -94,7 +97,8 @@ impl<'k> Emitter<'k> {
         if !self.is_written(v.param) {
             return;
         }
-        let new = Accessed { param: v.param, tile: v.tile, layout, writes };
+        let replicated = self.mapping.get(layout).replicated_bits() != 0;
+        let new = Accessed { param: v.param, tile: v.tile, layout, writes, replicated };
         if self.hazards.conflict(&new) {
             self.barrier();
         }

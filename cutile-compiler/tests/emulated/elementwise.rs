@@ -33,3 +33,15 @@ fn saxpy_is_right_on_whole_and_on_ragged_tensors() {
         });
     }
 }
+
+#[test]
+fn a_tile_smaller_than_a_warp_is_loaded_by_all_and_stored_by_one() {
+    let text = SAXPY.replace("[8, 32]", "[4, 4]");
+    let (x, y) = (noise(64, 1), noise(64, 2));
+    let args = [scalar(2.0f32), tensor(&x, &[8, 8]), tensor(&y, &[8, 8])];
+    run(&text, &[2, 2], &args, |o| {
+        for (i, got) in o.tensors[1].values::<f32>().into_iter().enumerate() {
+            assert_eq!(got, 2.0 * x[i] + y[i]);
+        }
+    });
+}
