@@ -3,7 +3,7 @@
 use crate::parse::ParseError;
 use crate::parse::ast::{Operand, Type};
 
-use super::bulk::{BulkCopy, TensorCopy};
+use super::bulk::{AsyncValue, BulkCopy, TensorCopy};
 use super::function::Builder;
 use super::mbarrier::{MbarrierOp, Object};
 use super::mods::Mods;
@@ -50,6 +50,7 @@ pub(crate) enum AsyncOp {
     },
     Bulk(BulkCopy),
     Tensor(TensorCopy),
+    Value(AsyncValue),
     CommitBulk,
     /// All but the latest groups of bulk copies are complete, or (`read`) have read their sources.
     WaitBulk {

@@ -53,6 +53,46 @@ pub(crate) struct TensorCopy {
     pub(crate) multicast: Option<Src>,
 }
 
+/// `st.async` and `red.async`: values that arrive at shared memory of the cluster.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AsyncValue {
+    pub(crate) to: Addr,
+    pub(crate) values: List,
+    pub(crate) ty: Type,
+    pub(crate) reduce: Option<AtomOp>,
+    pub(crate) mbarrier: Addr,
+}
+
+/// `st.async` and `red.async`
+pub(super) fn async_value(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
+    m.flag("async");
+    let reduce = if m.name() == "red" { Some(m.need(REDUCTIONS)?) } else { None };
+    m.choose(&[("weak", ()), ("relaxed", ())]);
+    m.choose(&[("cluster", ())]);
+    if !(m.flag("shared::cluster") && m.flag("mbarrier::complete_tx::bytes")) {
+        return Err(m.error("needs .shared::cluster.mbarrier::complete_tx::bytes"));
+    }
+    let elements = m.choose(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
+    let ty = m.ty()?;
+    m.done()?;
+    m.operands(3..=3)?;
+    if !matches!(ty.bits(), 32 | 64)
+        || elements * ty.bytes() > 16
+        || (ty.float() && reduce.is_some())
+    {
+        return Err(m.error("the type does not fit the instruction"));
+    }
+    let (to, _) = b.addr(&m.inst.operands[0])?;
+    let items = b.elements(&m.inst.operands[1]);
+    if items.len() != elements as usize {
+        return Err(m.error(format!("has {} values, expected {elements}", items.len())));
+    }
+    let values = super::matrix::sources(b, &items, ty)?;
+    let (mbarrier, _) = b.addr(&m.inst.operands[2])?;
+    b.emit(Op::Async(AsyncOp::Value(AsyncValue { to, values, ty, reduce, mbarrier })));
+    Ok(())
+}
+
 /// `cp.async.bulk...` and `cp.reduce.async.bulk...`, `async` being taken already.
 pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>, reduce: bool) -> Result<(), ParseError> {
     m.flag("bulk");

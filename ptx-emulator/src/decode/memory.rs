@@ -197,8 +197,8 @@ fn check_vector(m: &Mods<'_>, elements: usize, ty: Type) -> Result<(), ParseErro
 
 /// `st`.
 pub(super) fn store(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
-    if m.peek() == Some("async") || m.peek() == Some("bulk") {
-        return Err(m.unknown());
+    if m.peek() == Some("async") {
+        return super::bulk::async_value(b, m);
     }
     let order = order(&mut m, Order::Weak);
     let space = space(&mut m);
@@ -232,8 +232,8 @@ pub(super) fn store(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseErr
 /// `atom` and `red`.
 pub(super) fn atomic(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
     let returns = m.name() == "atom";
-    if m.flag("async") {
-        return Err(m.unknown());
+    if m.peek() == Some("async") {
+        return super::bulk::async_value(b, m);
     }
     let order = order(&mut m, Order::Relaxed);
     let space = space(&mut m);

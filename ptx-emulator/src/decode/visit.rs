@@ -225,6 +225,10 @@ fn asynchronous(op: &AsyncOp, function: &Function, f: &mut impl FnMut(Reg, bool)
             list(copy.coordinates, function, false, f);
             completion(copy.completion, copy.multicast, f);
         }
+        AsyncOp::Value(value) => {
+            [value.to, value.mbarrier].into_iter().for_each(|a| address(a, f));
+            list(value.values, function, false, f);
+        }
         AsyncOp::CommitCopies
         | AsyncOp::WaitCopies(_)
         | AsyncOp::Cluster(_)

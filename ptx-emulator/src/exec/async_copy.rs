@@ -66,6 +66,7 @@ pub(super) fn execute(
         }
         AsyncOp::Bulk(copy) => bulk::copy(cluster, warp, f, copy, active)?,
         AsyncOp::Tensor(copy) => bulk::tensor(cluster, warp, f, function, copy, active)?,
+        AsyncOp::Value(value) => bulk::value(cluster, warp, f, function, value, active)?,
         AsyncOp::CommitBulk => {
             for lane in lanes(active) {
                 warp.bulk.committed[lane] += 1;

@@ -223,6 +223,40 @@ fn a_block_reads_and_writes_its_neighbours_shared_memory() {
 }
 
 #[test]
+fn values_arrive_at_a_neighbours_object() {
+    // Each block sends two words and adds 7 to a third in the other one; 16 bytes and one arrival complete the phase.
+    let body = "mov.u32 %r2, %cluster_ctarank; xor.b32 %r3, %r2, 1; mapa.shared::cluster.u32 %r4, %r1, %r3;
+        mbarrier.init.shared::cta.b64 [%r1], 1; st.shared.u32 [%r1+24], %r2; fence.mbarrier_init.release.cluster;
+        barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+        mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 12; add.u32 %r5, %r2, 40;
+        st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r4+16], {%r5, 9}, [%r4];
+        red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r4+24], 7, [%r4];
+        L: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra L;
+        ld.shared.v2.u32 {%r6, %r7}, [%r1+16]; ld.shared.u32 %r8, [%r1+24];
+        mul.wide.u32 %rd3, %r2, 16; add.s64 %rd3, %rd1, %rd3; st.global.v4.u32 [%rd3], {%r6, %r7, %r8, 0};
+        barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+    let device = Device::new(&entry(&format!("{START}{body} ret;")));
+    let out = device.alloc(32);
+    let pair = Launch {
+        cluster: Some([2, 1, 1]),
+        dynamic_shared: 64,
+        ..Launch::new([2, 1, 1], [1, 1, 1])
+    };
+    device.run(pair, &[out]).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(device.download::<u32>(out, 8), [41, 9, 7, 0, 40, 9, 8, 0]);
+    let early = body.replace(
+        "L: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra L;",
+        "",
+    );
+    let report =
+        Device::new(&entry(&format!("{START}{early} ret;"))).run(pair, &[out]).unwrap_err();
+    assert!(
+        matches!(report.kind, FaultKind::Race { .. } | FaultKind::Uninitialised { .. }),
+        "{report}"
+    );
+}
+
+#[test]
 fn a_block_that_has_ended_has_no_shared_memory() {
     let body = "mov.u32 %r2, %cluster_ctarank; setp.eq.u32 %p1, %r2, 1; @%p1 ret; mov.u32 %r3, 0;
         L: nanosleep.u32 100; add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 5000; @%p2 bra L;
