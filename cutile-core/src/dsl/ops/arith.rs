@@ -1,6 +1,27 @@
 //! Elementwise arithmetic, math and conversions, on scalars and on tiles.
 //!
-//! Functions of two operands take a tile and one element, too. f16 and bf16 math computes in f32 and rounds once.
+//! Operands have one element type and one shape; a scalar beside a tile is repeated. Valid lengths of ragged tiles: the smaller of
+//! both. Integer arithmetic wraps and divides as Rust's; a zero divisor is a fault. f16 and bf16 math computes in f32 and rounds
+//! once; fp8 and tf32 have no arithmetic: convert them first.
+//!
+//! ```
+//! #[cutile_macros::module(crate = cutile_core)]
+//! mod kernels {
+//!     use cutile_core::core::*;
+//!
+//!     #[cutile_macros::entry()]
+//!     fn gelu<const S: [i32; 1]>(x: &Tensor<f32, { [-1] }>, y: &mut Tensor<f32, S>) {
+//!         let x = load_tile_like(x, y);
+//!         y.store(x * (erf(x * 0.70710678) + 1.0) * 0.5);
+//!     }
+//! }
+//!
+//! use cutile_core::{api, prelude::*};
+//! let x = api::from_slice(&[-10.0f32, 0.0, 10.0], [3]);
+//! let (_, y) = kernels::gelu(x, api::zeros::<f32>([3]).partition([2])).sync()?;
+//! assert_eq!(y.unpartition().to_host_vec().sync()?, [0.0, 0.0, 10.0]);
+//! # Ok::<(), DeviceError>(())
+//! ```
 
 use super::vocabulary;
 use crate::dsl::{

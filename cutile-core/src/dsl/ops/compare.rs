@@ -1,5 +1,25 @@
-//! Comparisons. Rust's own operators give `bool` only, so the module macro turns them into calls of [`Compare`], which gives
-//! a tile of bool for tiles.
+//! Comparisons. In kernels `<`, `==` and the others compare tiles, too, and then give a tile of bool. Rust's own operators give
+//! `bool` only, so the module macro turns them into calls of [`Compare`]. Comparisons follow IEEE for NaN. A tile of bool is no
+//! condition of `if`: choose with `select`, combine with `&` and `|`, or reduce with `reduce_any`.
+//!
+//! ```
+//! #[cutile_macros::module(crate = cutile_core)]
+//! mod kernels {
+//!     use cutile_core::core::*;
+//!
+//!     #[cutile_macros::entry()]
+//!     fn clip<const S: [i32; 1]>(most: f32, y: &mut Tensor<f32, S>) {
+//!         let t = y.load();
+//!         y.store(select((t < -most) | (t > most), zeros(y.shape()), t));
+//!     }
+//! }
+//!
+//! use cutile_core::{api, prelude::*};
+//! let y = api::from_slice(&[-3.0f32, 1.0, 2.5], [3]).partition([3]);
+//! let (_, y) = kernels::clip(2.0, y).sync()?;
+//! assert_eq!(y.unpartition().to_host_vec().sync()?, [0.0, 1.0, 0.0]);
+//! # Ok::<(), DeviceError>(())
+//! ```
 
 use super::vocabulary;
 use crate::dsl::{

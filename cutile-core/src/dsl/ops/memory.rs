@@ -1,4 +1,27 @@
 //! Loads and stores of whole tiles. The methods of tensors and views do the same and more.
+//!
+//! A tile at the edge of a tensor is ragged: its elements outside are invalid, take no part in reductions, and are never stored.
+//! A tile index outside the tensor is a fault, unless the load says with what to fill (`load_padded`).
+//!
+//! ```
+//! #[cutile_macros::module(crate = cutile_core)]
+//! mod kernels {
+//!     use cutile_core::core::*;
+//!
+//!     #[cutile_macros::entry()]
+//!     fn shifted<const N: i32>(x: &Tensor<f32, { [-1] }>, y: &mut Tensor<f32, { [N] }>) {
+//!         let tiles = x.partition(const_shape![N]);
+//!         let next = tiles.load_padded([program_id(0) + 1], 0.0);
+//!         store_tile(load_tile_like_1d(x, y) + next, y);
+//!     }
+//! }
+//!
+//! use cutile_core::{api, prelude::*};
+//! let x = api::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0], [5]);
+//! let (_, y) = kernels::shifted(x, api::zeros::<f32>([5]).partition([2])).sync()?;
+//! assert_eq!(y.unpartition().to_host_vec().sync()?, [4.0, 6.0, 8.0, 4.0, 5.0]);
+//! # Ok::<(), DeviceError>(())
+//! ```
 
 use super::vocabulary;
 use crate::dsl::{

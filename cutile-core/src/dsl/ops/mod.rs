@@ -1,13 +1,13 @@
 //! Functions of the vocabulary, by family. Each is a name and a type; what it computes is said in its documentation and
 //! defined by the tile IR.
 
-mod arith;
-mod compare;
-mod create;
-mod memory;
-mod program;
-mod reduce;
-mod shape;
+pub mod arith;
+pub mod compare;
+pub mod create;
+pub mod memory;
+pub mod program;
+pub mod reduce;
+pub mod shape;
 
 pub use arith::*;
 pub use compare::*;

@@ -1,4 +1,23 @@
-//! Where a program stands in its grid.
+//! Where a program stands in its grid. A kernel runs once for each sub-tensor of its partitions; axis 0 of the grid is the
+//! slowest.
+//!
+//! ```
+//! #[cutile_macros::module(crate = cutile_core)]
+//! mod kernels {
+//!     use cutile_core::core::*;
+//!
+//!     #[cutile_macros::entry()]
+//!     fn number(y: &mut Tensor<i32, { [1, 1] }>) {
+//!         let (row, column, _) = get_tile_block_id();
+//!         y.store(full(row * num_programs(1) + column, y.shape()));
+//!     }
+//! }
+//!
+//! use cutile_core::{api, prelude::*};
+//! let (y,) = kernels::number(api::zeros::<i32>([2, 3]).partition([1, 1])).sync()?;
+//! assert_eq!(y.unpartition().to_host_vec().sync()?, [0, 1, 2, 3, 4, 5]);
+//! # Ok::<(), DeviceError>(())
+//! ```
 
 use super::vocabulary;
 

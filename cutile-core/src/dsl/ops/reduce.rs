@@ -1,6 +1,28 @@
-//! Reductions along an axis, which the result drops, and matrix products. Only valid elements of a ragged tile take part.
+//! Reductions along an axis, which the result drops, and matrix products. Only valid elements of a ragged tile take part, so a
+//! ragged row needs no mask; a reduction of nothing gives the identity.
 //!
 //! The axis is a literal or a const; the module macro turns it into a type, so that rustc knows the result's shape.
+//!
+//! ```
+//! #[cutile_macros::module(crate = cutile_core)]
+//! mod kernels {
+//!     use cutile_core::core::*;
+//!
+//!     #[cutile_macros::entry()]
+//!     fn softmax<const BM: i32, const BN: i32>(x: &Tensor<f32, { [-1, -1] }>, y: &mut Tensor<f32, { [BM, BN] }>) {
+//!         let x = load_tile_like_2d(x, y);
+//!         let largest = reduce_max(x, 1).reshape(const_shape![BM, 1]);
+//!         let e = exp(x - largest.broadcast(y.shape()));
+//!         let sum = reduce_sum(e, 1).reshape(const_shape![BM, 1]);
+//!         y.store(e / sum.broadcast(y.shape()));
+//!     }
+//! }
+//!
+//! use cutile_core::{api, prelude::*};
+//! let (_, y) = kernels::softmax(api::ones::<f32>([3, 5]), api::zeros::<f32>([3, 5]).partition([2, 8])).sync()?;
+//! assert_eq!(y.unpartition().to_host_vec().sync()?, [0.2; 15]);
+//! # Ok::<(), DeviceError>(())
+//! ```
 
 use super::vocabulary;
 use crate::dsl::{
