@@ -3,22 +3,21 @@
 use crate::harness::Device;
 use ptx_emulator::{FaultKind, Launch, Options};
 
-mod programs {
-    include!("../ptx/rust_programs.rs");
+#[path = "../ptx/rust_programs.rs"]
+mod programs;
 
-    type Program = fn(u32) -> u64;
+type Program = fn(u32) -> u64;
 
-    pub(super) const ALL: [(&str, Program); 8] = [
-        ("k_shapes", |t| shapes(t)),
-        ("k_sorting", |t| sorting(t)),
-        ("k_recursion", |t| recursion(t)),
-        ("k_pointers", |t| pointers(t)),
-        ("k_wide", |t| wide(t)),
-        ("k_bits", |t| bits(t)),
-        ("k_floats", |t| floats(t)),
-        ("k_bytes", |t| bytes(t)),
-    ];
-}
+const PROGRAMS: [(&str, Program); 8] = [
+    ("k_shapes", programs::shapes),
+    ("k_sorting", programs::sorting),
+    ("k_recursion", programs::recursion),
+    ("k_pointers", programs::pointers),
+    ("k_wide", programs::wide),
+    ("k_bits", programs::bits),
+    ("k_floats", programs::floats),
+    ("k_bytes", programs::bytes),
+];
 
 const TEXT: &str = include_str!("../ptx/rust.ptx");
 
@@ -26,7 +25,7 @@ const TEXT: &str = include_str!("../ptx/rust.ptx");
 fn programs_give_what_they_give_on_the_host() {
     let device = Device::new(TEXT);
     let out = device.alloc(256 * 8);
-    for (name, program) in programs::ALL {
+    for (name, program) in PROGRAMS {
         let launch = Launch::new([4, 1, 1], [64, 1, 1]);
         device
             .program

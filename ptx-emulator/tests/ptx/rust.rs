@@ -1,13 +1,15 @@
-// Compiled to rust.ptx by: rustc --edition=2024 --crate-type cdylib -O -C panic=abort -C codegen-units=1
-//   --target nvptx64-nvidia-cuda -C target-cpu=sm_80 --emit=asm -C debuginfo=line-directives-only
-//   -Zmir-enable-passes=-JumpThreading rust.rs, with a core library for the target.
+//! Compiled to `rust.ptx` by `rustc --edition=2024 --crate-type cdylib -O -C panic=abort -C codegen-units=1 --emit=asm
+//! --target nvptx64-nvidia-cuda -C target-cpu=sm_80 -C debuginfo=line-directives-only -Zmir-enable-passes=-JumpThreading`,
+//! with a core library for the target.
+
 #![no_std]
 #![feature(abi_ptx, stdarch_nvptx)]
 #![allow(internal_features)]
 
 use core::arch::nvptx::{_block_dim_x, _block_idx_x, _thread_idx_x};
 
-include!("rust_programs.rs");
+mod rust_programs;
+use rust_programs::*;
 
 #[panic_handler]
 fn on_panic(_: &core::panic::PanicInfo) -> ! {

@@ -1,5 +1,5 @@
-// Ordinary Rust, compiled for the host by the test that includes this file, and for the GPU to `rust.ptx`.
-// Each program maps a thread's number to 64 bits.
+//! Ordinary Rust, compiled for the host as a module of the tests, and for the GPU to `rust.ptx`. Each program maps a
+//! thread's number to 64 bits.
 
 #[derive(Clone, Copy)]
 enum Shape {
@@ -21,7 +21,7 @@ fn area(shape: &Shape) -> f32 {
 
 /// Enums in a local array, matched by a function that is called.
 #[inline(always)]
-fn shapes(t: u32) -> u64 {
+pub(crate) fn shapes(t: u32) -> u64 {
     let x = t as f32;
     let all = [
         Shape::Circle(x),
@@ -41,7 +41,7 @@ fn shapes(t: u32) -> u64 {
 
 /// Insertion sort of a local array by data-dependent indices.
 #[inline(always)]
-fn sorting(t: u32) -> u64 {
+pub(crate) fn sorting(t: u32) -> u64 {
     let mut a = [0u32; 16];
     let mut state = t.wrapping_mul(2_654_435_761).wrapping_add(1);
     for x in a.iter_mut() {
@@ -77,7 +77,7 @@ fn ackermann(m: u32, n: u32) -> u32 {
 
 /// Recursion that differs between lanes.
 #[inline(always)]
-fn recursion(t: u32) -> u64 {
+pub(crate) fn recursion(t: u32) -> u64 {
     u64::from(ackermann(t % 3, t % 7))
 }
 
@@ -98,7 +98,7 @@ fn reverse(x: u64) -> u64 {
 
 /// Calls through pointers that differ between lanes.
 #[inline(always)]
-fn pointers(t: u32) -> u64 {
+pub(crate) fn pointers(t: u32) -> u64 {
     let table: [fn(u64) -> u64; 4] = [twice, square, reverse, twice];
     let mut x = u64::from(t) + 3;
     let mut i = 0;
@@ -112,7 +112,7 @@ fn pointers(t: u32) -> u64 {
 
 /// 128-bit arithmetic: carries, wide products, shifts.
 #[inline(always)]
-fn wide(t: u32) -> u64 {
+pub(crate) fn wide(t: u32) -> u64 {
     let a = u128::from(t).wrapping_mul(0x1234_5678_9abc_def0_0fed_cba9_8765_4321);
     let b = (a << (t & 63)) ^ (a >> 7);
     let c = b.wrapping_add(a).wrapping_sub(u128::from(t) << 100);
@@ -122,7 +122,7 @@ fn wide(t: u32) -> u64 {
 
 /// Bit tricks, rotations, saturating and checked arithmetic.
 #[inline(always)]
-fn bits(t: u32) -> u64 {
+pub(crate) fn bits(t: u32) -> u64 {
     let x = t.wrapping_mul(0x9e37_79b9);
     let s = (x as i32).saturating_sub(0x7000_0000) as u32;
     let c = x.checked_add(0x8000_0000).map_or(1, |v| v.rotate_left(t & 31));
@@ -133,7 +133,7 @@ fn bits(t: u32) -> u64 {
 
 /// Floating point: conversions both ways, comparisons, classification.
 #[inline(always)]
-fn floats(t: u32) -> u64 {
+pub(crate) fn floats(t: u32) -> u64 {
     let x = (t as f64 - 100.0) / 7.0;
     let y = x as f32;
     let i = (y * 1e6) as i32;
@@ -146,7 +146,7 @@ fn floats(t: u32) -> u64 {
 
 /// Byte slices walked by an iterator chain.
 #[inline(always)]
-fn bytes(t: u32) -> u64 {
+pub(crate) fn bytes(t: u32) -> u64 {
     let text = *b"the quick brown fox jumps over the lazy dog";
     let from = (t % 20) as usize;
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
