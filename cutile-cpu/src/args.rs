@@ -115,6 +115,21 @@ pub enum ArgumentError {
         /// What was given.
         given: String,
     },
+    /// A tensor whose elements don't lie at multiples of their size.
+    #[error(
+        "parameter `{name}` of kernel `{kernel}`: the tensor begins at address {address:#x}, which is no \
+         multiple of {element}'s {} bytes", .element.bytes()
+    )]
+    Misaligned {
+        /// The kernel.
+        kernel: String,
+        /// The parameter.
+        name: String,
+        /// Address of the first element.
+        address: usize,
+        /// Element type.
+        element: Element,
+    },
     /// A grid of more axes than a tile program can see.
     #[error("a grid has at most {MAX_RANK} axes, this one has {rank}")]
     GridRank {
@@ -155,6 +170,17 @@ pub(crate) fn check(function: &Function, args: &[Arg]) -> Result<(), ArgumentErr
                 name: param.name.clone(),
                 expected: describe_type(ty),
                 given: describe(arg),
+            });
+        }
+        if let Arg::Tensor(t) = arg
+            && !(t.base as usize).is_multiple_of(t.element.bytes())
+            && !t.extents.contains(&0)
+        {
+            return Err(ArgumentError::Misaligned {
+                kernel: kernel.clone(),
+                name: param.name.clone(),
+                address: t.base as usize,
+                element: t.element,
             });
         }
     }

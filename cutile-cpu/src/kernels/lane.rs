@@ -186,8 +186,15 @@ impl Lane for Bool {
 }
 
 /// A conversion as the `convert` operation defines it.
-pub(crate) trait Convert<D> {
+pub(crate) trait Convert<D>: Copy {
     fn convert(self) -> D;
+
+    /// Converts elements of as many.
+    fn convert_all(from: &[Self], to: &mut [D]) {
+        for (x, y) in from.iter().zip(to) {
+            *y = x.convert();
+        }
+    }
 }
 
 /// Converts to every storage type.
@@ -253,7 +260,7 @@ macro_rules! convert_narrow {
     )*};
 }
 macro_rules! convert_from_narrow {
-    ($($s:ty)*) => {$( convert_from_narrow!(@from $s => f64 f32 i8 i16 i32 i64 u8 u16 u32 u64); )*};
+    ($($s:ty)*) => {$( convert_from_narrow!(@from $s => f64 i8 i16 i32 i64 u8 u16 u32 u64); )*};
     (@from $s:ty => $($d:ty)*) => {
         $(impl Convert<$d> for $s {
             #[inline(always)]
@@ -281,6 +288,28 @@ macro_rules! convert_from_bool {
 }
 convert_native! { f64 f32 i8 i16 i32 i64 u8 u16 u32 u64 }
 convert_from_narrow! { f16 bf16 Tf32 E4m3 E5m2 }
+
+macro_rules! widen_to_f32 {
+    ($($s:ty)*) => {$(
+        impl Convert<f32> for $s {
+            #[inline(always)]
+            fn convert(self) -> f32 { self.widen() }
+        }
+    )*};
+}
+widen_to_f32! { bf16 Tf32 E4m3 E5m2 }
+
+impl Convert<f32> for f16 {
+    #[inline(always)]
+    fn convert(self) -> f32 {
+        self.widen()
+    }
+
+    fn convert_all(from: &[f16], to: &mut [f32]) {
+        // With the processor's own instruction where it has one.
+        half::slice::HalfFloatSliceExt::convert_to_f32_slice(from, to);
+    }
+}
 convert_from_bool! { f64 f32 i8 i16 i32 i64 u8 u16 u32 u64 }
 
 /// Runs an expression with `$t` standing for the storage type of an element; `$otherwise` for

@@ -160,9 +160,7 @@ unsafe fn widen<S: Lane + Convert<D>, D: Lane>(
             let row = src.offset(i as isize * from.stride[0]);
             let to = from_raw_parts_mut(dst.cast::<D>().add(i * columns), columns);
             if from.stride[1] == 1 {
-                for (x, y) in from_raw_parts(row, columns).iter().zip(to) {
-                    *y = x.convert();
-                }
+                S::convert_all(from_raw_parts(row, columns), to);
             } else {
                 for (j, y) in to.iter_mut().enumerate() {
                     *y = (*row.offset(j as isize * from.stride[1])).convert();

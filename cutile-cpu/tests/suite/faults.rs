@@ -350,6 +350,12 @@ fn launches_that_do_not_suit_are_refused() {
     ] {
         assert_eq!(refused(&args, &[1]).to_string(), words);
     }
+    let mut apart = x.arg();
+    if let Arg::Tensor(t) = &mut apart {
+        t.base = t.base.wrapping_add(2);
+    }
+    let e = refused(&[a.clone(), apart, z.arg()], &[1]);
+    assert!(matches!(e, ArgumentError::Misaligned { element: Element::F32, .. }), "{e}");
     let args = [a, x.arg(), z.arg()];
     assert_eq!(refused(&args, &[1; 7]), ArgumentError::GridRank { rank: 7 });
     assert_eq!(
