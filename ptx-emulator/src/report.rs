@@ -94,7 +94,7 @@ pub enum FaultKind {
         access: &'static str,
         /// The earlier access.
         other_access: &'static str,
-        /// Who made the earlier access.
+        /// Who made the earlier access, and where.
         other: String,
     },
     /// A collective instruction that not all of its lanes reached together.

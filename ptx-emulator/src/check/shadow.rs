@@ -15,6 +15,8 @@ pub(crate) struct Stamp {
     pub(crate) lane: u8,
     /// The access was atomic or otherwise strong.
     pub(crate) strong: bool,
+    /// Line of the PTX text.
+    pub(crate) line: u32,
 }
 
 impl Stamp {
@@ -143,7 +145,7 @@ mod tests {
     use super::*;
 
     fn stamp(warp: u16, lane: u8, clock: u32) -> Stamp {
-        Stamp { clock, cluster: 0, warp, lane, strong: false }
+        Stamp { clock, cluster: 0, warp, lane, strong: false, line: 0 }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::decode::Code;
+use crate::decode::op::Function;
 use crate::memory::shared::Shared;
 use crate::memory::{Memory, address};
 use crate::report::{Fault, FaultKind, Report, Source, ThreadId};
@@ -56,6 +57,25 @@ impl Grid<'_> {
         let outer = coordinates(cluster, self.clusters());
         let inner = coordinates(rank, self.cluster);
         std::array::from_fn(|axis| outer[axis] * self.cluster[axis] + inner[axis])
+    }
+
+    /// Where a line of PTX comes from, in words.
+    pub(super) fn place(&self, line: u32) -> String {
+        let inst = |function: &Function| function.code.iter().position(|inst| inst.line == line);
+        let found = self.code.functions.iter().find_map(|f| inst(f).map(|at| (f, at)));
+        match found.and_then(|(function, at)| self.source(function, function.code[at].location)) {
+            Some(Source { file, line: source, column }) => {
+                format!("at PTX line {line} ({file}:{source}:{column})")
+            }
+            None => format!("at PTX line {line}"),
+        }
+    }
+
+    /// The source line of a `.loc` by its number in a function.
+    fn source(&self, function: &Function, location: u32) -> Option<Source> {
+        let (file, line, column) = *function.locations.get(location as usize)?;
+        let file = self.code.files.get(&file).cloned().unwrap_or_else(|| format!("file {file}"));
+        Some(Source { file, line, column })
     }
 
     /// A thread by its cluster's number, its warp in the cluster and its lane.
@@ -438,12 +458,8 @@ impl<'l> Worker<'l> {
             _ => None,
         };
         let line = inst.map(|i| i.line);
-        let source = inst.zip(function).and_then(|(inst, function)| {
-            let (file, line, column) = *function.locations.get(inst.location as usize)?;
-            let file =
-                grid.code.files.get(&file).cloned().unwrap_or_else(|| format!("file {file}"));
-            Some(Source { file, line, column })
-        });
+        let source =
+            inst.zip(function).and_then(|(inst, function)| grid.source(function, inst.location));
         let instruction =
             line.and_then(|l| self.text.lines().nth(l as usize - 1)).map(|l| l.trim().to_owned());
         let thread = fault.lane.map(|lane| grid.thread(cluster.number, warp as u32, lane));

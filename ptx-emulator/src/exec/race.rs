@@ -168,14 +168,16 @@ impl<'l> Races<'l> {
 
     fn name(&self, grid: &super::state::Grid<'_>, stamp: &Stamp) -> String {
         let warps = self.standings.len() as u32;
-        match u32::from(stamp.warp) {
+        let place = grid.place(stamp.line);
+        let who = match u32::from(stamp.warp) {
             warp if stamp.cluster != self.cluster || warp < warps => {
                 grid.thread(stamp.cluster, warp, u32::from(stamp.lane)).to_string()
             }
             slot if slot < 3 * warps => "a bulk copy that was not waited for".to_owned(),
             slot if slot < 4 * warps => "a wgmma that was not waited for".to_owned(),
             _ => "an asynchronous copy whose memory barrier object was not waited for".to_owned(),
-        }
+        };
+        format!("{who} {place}")
     }
 
     /// What a warp knows, itself included; it ticks, so that what it does next is later.
@@ -213,8 +215,14 @@ pub(super) fn access(
     let number = races.number(warp);
     let strong = order != Order::Weak || kind == ATOMIC;
     let clock = races.standings[number as usize].tick;
-    let stamp =
-        Stamp { clock, cluster: races.cluster, warp: number as u16, lane: lane as u8, strong };
+    let stamp = Stamp {
+        clock,
+        cluster: races.cluster,
+        warp: number as u16,
+        lane: lane as u8,
+        strong,
+        line: warp.line,
+    };
     let found = record(cluster, place, bytes, kind != READ, stamp, |races, old| {
         races.knows(number, lane, old)
     });
@@ -299,7 +307,14 @@ pub(super) fn async_access(
     let number = races.number(warp);
     let slot = races.slot(agent, number);
     let clock = races.ticks.get(&slot).copied().unwrap_or(1);
-    let stamp = Stamp { clock, cluster: races.cluster, warp: slot as u16, lane: 0, strong: false };
+    let stamp = Stamp {
+        clock,
+        cluster: races.cluster,
+        warp: slot as u16,
+        lane: 0,
+        strong: false,
+        line: warp.line,
+    };
     let write = kind != READ;
     let start = match place {
         Place::Shared(_, at) => u64::from(at),

@@ -150,6 +150,7 @@ fn run_frame(
             Op::Load(access) => {
                 if active != 0 {
                     warp.paths[p as usize].pc = pc;
+                    warp.line = inst.line;
                     memory::load(cluster, warp, frame, function, access, active)?;
                 }
                 pc += 1;
@@ -157,6 +158,7 @@ fn run_frame(
             Op::Store(access) => {
                 if active != 0 {
                     warp.paths[p as usize].pc = pc;
+                    warp.line = inst.line;
                     cluster.events += 1;
                     memory::store(cluster, warp, frame, function, access, active)?;
                 }
@@ -164,6 +166,7 @@ fn run_frame(
             }
             _ => {
                 warp.paths[p as usize].pc = pc;
+                warp.line = inst.line;
                 match slow(cluster, warp, frame, function, inst, p, active)? {
                     None => return Ok(Stop::Switch),
                     Some(next) => pc = next,

@@ -84,6 +84,8 @@ pub(super) struct Warp {
     pub(super) copies: super::async_copy::Copies,
     pub(super) bulk: super::bulk::Groups,
     pub(super) wgmma: super::wgmma::InFlight,
+    /// Line of the instruction that accesses memory.
+    pub(super) line: u32,
     /// Warp-instructions and thread-instructions executed.
     pub(super) counts: (u64, u64),
     /// Lanes that have arrived at the cluster barrier and not yet waited, and its completed phases at that time.

@@ -244,3 +244,19 @@ fn launches_that_a_driver_would_refuse() {
     let report = device.program.launch("absent", &block(1), &[], &Options::default()).unwrap_err();
     assert!(matches!(report.kind, FaultKind::InvalidLaunch(_)));
 }
+
+#[test]
+fn a_race_names_both_places() {
+    let body = ".loc 1 8 5\nst.shared.u32 [%r2], %r0;\nbar.warp.sync -1;\nmov.u32 %r6, 0;
+        L: add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 2000; @%p1 bra L;
+        .loc 1 9 9\nxor.b32 %r3, %r2, 128;\nld.shared.u32 %r4, [%r3];\nret;";
+    let text = entry(&format!("{START}{body}")).replace(".visible", ".file 1 \"k.rs\"\n.visible");
+    let device = Device::new(&text);
+    let at = device.alloc(256);
+    let report = device.run(Launch { dynamic_shared: 1024, ..block(64) }, &[at]).unwrap_err();
+    let FaultKind::Race { access: "read", other_access: "write", other, .. } = &report.kind else {
+        panic!("{report}")
+    };
+    assert!(other.starts_with("thread (") && other.ends_with("(k.rs:8:5)"), "{other}");
+    assert_eq!(report.source.as_ref().unwrap().line, 9);
+}
