@@ -355,3 +355,32 @@ fn runs_repeat() {
         assert_eq!(z.data, [4.0; 4]);
     }
 }
+
+/// One prepared program, run from many threads at once.
+#[test]
+fn programs_run_from_many_threads() {
+    let text = crate::harness::elementwise_text(
+        "binary add %a %b",
+        &[cutile_ir::Element::I32; 2],
+        cutile_ir::Element::I32,
+        16,
+    );
+    let program = crate::harness::program(&text);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let program = &program;
+            scope.spawn(move || {
+                for turn in 0..50 {
+                    let n = 1000 + thread;
+                    let mut a = tensor(&[n], (0..n as i32).collect::<Vec<i32>>());
+                    let mut b = tensor(&[n], vec![turn; n as usize]);
+                    let mut z = output::<i32>(&[n]);
+                    let args = [a.arg(), b.arg(), z.arg()];
+                    // SAFETY: the tensors are this thread's own.
+                    unsafe { program.run(&args, &[(n as u32).div_ceil(16)], 4) }.unwrap();
+                    assert_eq!(z.data, (turn..turn + n as i32).collect::<Vec<_>>());
+                }
+            });
+        }
+    });
+}

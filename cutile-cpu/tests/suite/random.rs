@@ -230,11 +230,7 @@ impl Growing {
             let i = self.below(same.len());
             let t = &same[i];
             self.line(format!("store %{} %vs [{zeros}]", t.name));
-            for i in indices(&shape) {
-                if i.iter().zip(&t.valid).all(|(i, v)| i < v) {
-                    self.scratch.data[flat(&shape, &i)] = t.at(&i);
-                }
-            }
+            self.stored(t);
         } else {
             let name = self.name();
             self.line(format!("%{name} = load %vs [{zeros}] clip : i64{shape:?}"));
@@ -315,10 +311,88 @@ impl Growing {
         self.tiles.push(Tile { name: s, ..y });
     }
 
+    /// A branch whose blocks compute and store different things.
+    fn branch(&mut self) {
+        let a = self.pick();
+        let same: Vec<Tile> = self.tiles.iter().filter(|t| t.shape == a.shape).cloned().collect();
+        let b = same[self.below(same.len())].clone();
+        let holds = self.below(2) == 0;
+        let stores = a.shape == self.scratch.shape;
+        let (f, r) = (self.name(), self.name());
+        let (ty, zeros) = (a.ty(), vec!["%zero"; a.shape.len()].join(", "));
+        let store = if stores { format!("store %{f}y %vs [{zeros}]") } else { String::new() };
+        self.line(format!("%{f} = constant {holds} : bool"));
+        self.line(format!(
+            "%{r} = if %{f} () {{
+                %{f}x = binary add %{} %{} : {ty}
+                yield %{f}x
+            }} () {{
+                %{f}y = binary mul %{} %{} : {ty}
+                {store}
+                yield %{}
+            }} : {ty}",
+            a.name, b.name, b.name, b.name, a.name
+        ));
+        if holds {
+            let valid = min(&a.valid, &b.valid);
+            self.tiles.push(Tile::build(r, &a.shape, &valid, |i| binary("add", a.at(i), b.at(i))));
+        } else {
+            self.tiles.push(Tile { name: r, ..a });
+            if stores {
+                let square = Tile::build(String::new(), &b.shape, &b.valid, |i| {
+                    binary("mul", b.at(i), b.at(i))
+                });
+                self.stored(&square);
+            }
+        }
+    }
+
+    /// What a store of a tile does to the scratch tensor.
+    fn stored(&mut self, t: &Tile) {
+        for i in indices(&t.shape) {
+            if i.iter().zip(&t.valid).all(|(i, v)| i < v) {
+                self.scratch.data[flat(&t.shape, &i)] = t.at(&i);
+            }
+        }
+    }
+
+    /// A loop that stores what it carries and reads it back.
+    fn carry_through_memory(&mut self) {
+        let shape = self.scratch.shape.clone();
+        let same: Vec<Tile> = self.tiles.iter().filter(|t| t.shape == shape).cloned().collect();
+        let mut x = same[self.below(same.len())].clone();
+        let turns = self.below(4);
+        let (turn, k, p, r) = (self.name(), self.name(), self.name(), self.name());
+        let (ty, zeros) = (x.ty(), vec!["%zero"; shape.len()].join(", "));
+        self.line(format!("%{turn} = constant {turns} : i32"));
+        self.line(format!(
+            "%{r} = for %zero %{turn} %one [%{}] (%{k}: i32, %{p}: {ty}) {{
+                %{p}a = load %vs [{zeros}] clip : {ty}
+                %{p}b = binary add %{p} %{p}a : {ty}
+                store %{p}b %vs [{zeros}]
+                %{p}c = load %vs [{zeros}] clip : {ty}
+                %{p}d = binary xor %{p}c %{p}a : {ty}
+                store %{p}c %vs [{zeros}]
+                yield %{p}d
+            }} : {ty}",
+            x.name
+        ));
+        for _ in 0..turns {
+            let before = self.scratch.clone();
+            let sum = Tile::build(String::new(), &shape, &x.valid, |i| {
+                binary("add", x.at(i), before.at(i))
+            });
+            self.stored(&sum);
+            let after = self.scratch.clone();
+            x = Tile::build(String::new(), &shape, &shape, |i| after.at(i) ^ before.at(i));
+        }
+        self.tiles.push(Tile { name: r, ..x });
+    }
+
     fn grow(&mut self, steps: usize) {
         self.load();
         for _ in 0..steps {
-            match self.below(10) {
+            match self.below(12) {
                 0 => self.load(),
                 1 => self.constant(),
                 2 => self.permute(),
@@ -327,6 +401,8 @@ impl Growing {
                 5 => self.reduce(),
                 6 => self.scratch(),
                 7 => self.carry(),
+                8 => self.branch(),
+                9 => self.carry_through_memory(),
                 _ => self.arithmetic(),
             }
             let last = self.tiles.last().expect("a load comes first");
