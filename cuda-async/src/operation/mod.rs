@@ -4,8 +4,9 @@
 //! not know how it is run. [`Op`] turns it into a [`DeviceOperation`], which has the combinators.
 //! Scheduling, polling and blocking are in `schedule/`, `future.rs` and `block.rs`.
 //!
-//! Graphs will enter as another operation here (a captured sub-operation) and as another
-//! `ExecutionContext`; `race`, `timeout` and `retry` as one file each beside `fallible`.
+//! Not here yet, and where they will be: graphs as another operation (a captured sub-operation) and
+//! another kind of `ExecutionContext`; `race`, `timeout` and `retry` as one file each beside
+//! `fallible`; cancellation between stages and scopes as a token in the context.
 
 use std::future::IntoFuture;
 use std::sync::Arc;
