@@ -8,6 +8,7 @@ macro_rules! fragment {
     ($(#[$meta:meta])* $name:ident { $($r:ident)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
+        #[allow(unreachable_pub, reason = "the fields are the kernel's own")]
         pub struct $name<T> {
             $(
                 /// A register.
@@ -15,7 +16,7 @@ macro_rules! fragment {
             )*
         }
 
-        #[allow(dead_code, reason = "a kernel uses what it needs")]
+        #[allow(dead_code, unreachable_pub, reason = "a kernel uses what it needs")]
         impl<T: Copy> $name<T> {
             /// The same value in every register.
             #[inline(always)]
@@ -47,7 +48,7 @@ macro_rules! fragment {
             }
         }
 
-        #[allow(dead_code, reason = "a kernel uses what it needs")]
+        #[allow(dead_code, unreachable_pub, reason = "a kernel uses what it needs")]
         impl $name<bool> {
             /// Whether every register holds.
             #[inline(always)]

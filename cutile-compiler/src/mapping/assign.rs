@@ -222,11 +222,17 @@ impl<'a> Assignment<'a> {
             .collect();
         let roots: Vec<Value> = tiles.iter().map(|v| self.find(*v)).collect();
         let mut chosen: HashMap<Value, Layout> = HashMap::new();
+        // Matrix instructions have no choice of layout: they come first.
+        self.products.sort_by_key(|(_, product, _)| *product == Product::Thread);
         for (r, product, sizes) in std::mem::take(&mut self.products) {
             m.products.insert(r, product);
             let root = self.find(r);
-            if let Product::Warp(_) = product {
-                chosen.entry(root).or_insert_with(|| matrix::accumulators(sizes, m.warps));
+            let layout = match product {
+                Product::Warp(_) => Some(matrix::accumulators(sizes, m.warps)),
+                Product::Thread => matrix::thread_accumulators(sizes, m.warps),
+            };
+            if let Some(layout) = layout {
+                chosen.entry(root).or_insert(layout);
             }
         }
         let mut order: Vec<Value> = roots.clone();

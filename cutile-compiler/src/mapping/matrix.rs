@@ -81,6 +81,31 @@ pub fn accumulators(sizes: Sizes, warps: u32) -> Layout {
     Layout::new(&[sizes.m, sizes.n], &extents, registers, threads)
 }
 
+/// The layout of accumulators that each thread computes by itself: about as many rows as columns a thread, so that it reads
+/// little; four columns in a vector. `None` for tiles that are too small or odd for it.
+pub fn thread_accumulators(sizes: Sizes, warps: u32) -> Option<Layout> {
+    if !sizes.m.is_multiple_of(4) || !sizes.n.is_multiple_of(32) {
+        return None;
+    }
+    let (m, n) = (|v| unit(2, 0, v), |v| unit(2, 1, v));
+    let mut threads = vec![n(4), n(8), n(16), m(1), m(2)];
+    let (mut rows, mut columns) = (4, 32);
+    for _ in 0..warps.trailing_zeros() {
+        // What is left for each thread's registers along both axes.
+        let (tall, wide) = (sizes.m / rows, sizes.n / columns);
+        if tall.is_multiple_of(2) && (tall >= 4 * wide || !wide.is_multiple_of(2)) {
+            threads.push(m(rows));
+            rows *= 2;
+        } else if wide.is_multiple_of(2) {
+            threads.push(n(columns));
+            columns *= 2;
+        } else {
+            threads.push(m(0));
+        }
+    }
+    Some(Layout::new(&[sizes.m, sizes.n], &[rows, columns], vec![n(1), n(2)], threads))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +127,20 @@ mod tests {
         let l = accumulators(Sizes { m: 48, n: 16, k: 16 }, 4);
         assert_eq!(l.padded().as_slice(), [48, 16]);
         assert_eq!(l.replicated_bits(), 0b1100000);
+    }
+
+    #[test]
+    fn threads_take_squares() {
+        let l = thread_accumulators(Sizes { m: 128, n: 128, k: 16 }, 8).unwrap();
+        assert_eq!((l.register_count(), l.replicated_bits(), l.vector_width(4)), (64, 0, 4));
+        let distinct = |axis: usize| {
+            let mut all: Vec<u32> = (0..64).map(|r| l.register_coord(r)[axis]).collect();
+            all.sort_unstable();
+            all.dedup();
+            all.len()
+        };
+        assert_eq!((distinct(0), distinct(1)), (8, 8));
+        assert_eq!(thread_accumulators(Sizes { m: 3, n: 32, k: 1 }, 1), None);
     }
 
     #[test]

@@ -211,3 +211,38 @@ fn halves_compute_in_f32() {
     ];
     rows(["bf16", "bf16"], &x, &y, cases, |a, b| a == b);
 }
+
+#[test]
+fn scalars_of_every_width_arrive() {
+    let text = "
+entry @k(%f: bool, %a: bf16, %b: u8, %c: i64, %d: f64, %y: partitioned f64[?] by [4]) {
+    %py = partition %y : view f64[4]
+    %i = program_id 0 : i32
+    %a2 = convert %a : f64
+    %b2 = convert %b : f64
+    %c2 = convert %c : f64
+    %s = binary add %a2 %b2 : f64
+    %t = binary add %c2 %d : f64
+    %u = binary mul %s %t : f64
+    %z = constant -1.0 : f64
+    %r = select %f %u %z : f64
+    %rt = splat %r : f64[4]
+    store %rt %py [%i]
+    yield
+}
+";
+    for flag in [0u8, 1] {
+        let args = [
+            scalar(flag),
+            scalar(0x3fc0u16),
+            scalar(200u8),
+            scalar(-(1i64 << 40)),
+            scalar(0.25f64),
+            tensor(&[0f64; 4], &[4]),
+        ];
+        run(text, &[1], &args, |o| {
+            let want = if flag == 1 { 201.5 * (0.25 - (1u64 << 40) as f64) } else { -1.0 };
+            assert_eq!(o.tensors[0].values::<f64>(), [want; 4]);
+        });
+    }
+}

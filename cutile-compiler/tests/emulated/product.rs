@@ -176,3 +176,51 @@ entry @k(%z: partitioned f32[?, ?] by [32, 32], %x: tensor f16[?, ?], %y: tensor
         }
     });
 }
+
+#[test]
+fn other_element_types_multiply_too() {
+    let tile = [16, 16, 8];
+    let (m, n, k) = (16i64, 16i64, 24i64);
+    let x: Vec<i8> = (0..m * k).map(|i| (i * 37 % 251 - 125) as i8).collect();
+    let y: Vec<i8> = (0..k * n).map(|i| (i * 91 % 241 - 120) as i8).collect();
+    let sums: Vec<i32> = (0..m * n)
+        .map(|at| {
+            (0..k)
+                .map(|l| {
+                    i32::from(x[(at / n * k + l) as usize])
+                        * i32::from(y[(l * n + at % n) as usize])
+                })
+                .sum()
+        })
+        .collect();
+    let integers = gemm("i8", "i32", tile, false).replace("constant 0.0 : i32", "constant 0 : i32");
+    let args = [tensor(&vec![0i32; 256], &[m, n]), tensor(&x, &[m, k]), tensor(&y, &[k, n])];
+    run(&integers, &[1, 1], &args, |o| assert_eq!(o.tensors[0].values::<i32>(), sums));
+    let wide = |v: &[i8]| v.iter().map(|v| f64::from(*v)).collect::<Vec<f64>>();
+    let args =
+        [tensor(&vec![0f64; 256], &[m, n]), tensor(&wide(&x), &[m, k]), tensor(&wide(&y), &[k, n])];
+    run(&gemm("f64", "f64", tile, false), &[1, 1], &args, |o| {
+        let want: Vec<f64> = sums.iter().map(|v| f64::from(*v)).collect();
+        assert_eq!(o.tensors[0].values::<f64>(), want);
+    });
+    // Bits of e4m3: 0, 1, 2 and -1, so that sums are exact in f16 too.
+    let eight = |v: &[i8]| {
+        v.iter().map(|v| [0u8, 0x38, 0x40, 0xb8][(*v & 3) as usize]).collect::<Vec<u8>>()
+    };
+    let small = |v: i8| [0f32, 1.0, 2.0, -1.0][(v & 3) as usize];
+    let sum = |at: i64| -> f32 {
+        (0..k)
+            .map(|l| small(x[(at / n * k + l) as usize]) * small(y[(l * n + at % n) as usize]))
+            .sum()
+    };
+    let args = [
+        tensor(&vec![0f32; 256], &[m, n]),
+        tensor(&eight(&x), &[m, k]),
+        tensor(&eight(&y), &[k, n]),
+    ];
+    run(&gemm("f8e4m3", "f32", tile, false), &[1, 1], &args, |o| {
+        for (at, got) in o.tensors[0].values::<f32>().into_iter().enumerate() {
+            assert_eq!(got, sum(at as i64));
+        }
+    });
+}
