@@ -280,7 +280,12 @@ pub(crate) mod tests {
             key: format!("{key:032x}").parse::<Key>().unwrap(),
             arch: arch.parse::<Arch>().unwrap(),
             ptx_version: PtxVersion::new(8, 0),
-            builder: Builder { rustc: rustc.into(), llvm: "22".into(), flags: Vec::new() },
+            builder: Builder {
+                cutile: "0".into(),
+                rustc: rustc.into(),
+                llvm: "22".into(),
+                flags: Vec::new(),
+            },
             abi,
             usage: Some(Usage { registers: 32, shared: 0, spills: 0, stack: 0 }),
             access: GlobalAccess { load: 16, store: 16 },

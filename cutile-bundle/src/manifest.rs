@@ -73,6 +73,8 @@ impl KernelRecord {
 /// The compiler that made a kernel. A cached kernel is used only under the same.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Builder {
+    /// A fingerprint of cutile's own compiler; its version alone does not tell two states of a workspace apart.
+    pub cutile: String,
     /// rustc's version, with its commit.
     pub rustc: String,
     /// LLVM's version.

@@ -179,7 +179,12 @@ impl Toolchain {
             None => release.clone(),
         };
         let flags = crate::ptx::FLAGS.iter().chain(self.core.panic_flags());
-        Builder { rustc, llvm: llvm.clone(), flags: flags.map(|flag| (*flag).to_owned()).collect() }
+        Builder {
+            cutile: env!("CUTILE_COMPILER_FINGERPRINT").to_owned(),
+            rustc,
+            llvm: llvm.clone(),
+            flags: flags.map(|flag| (*flag).to_owned()).collect(),
+        }
     }
 
     /// Where its `core` comes from.
