@@ -374,6 +374,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn every_element_has_its_place(l in any_layout()) {
             let all = places(&l);

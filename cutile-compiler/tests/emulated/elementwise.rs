@@ -1,6 +1,7 @@
 //! Loads, stores and elementwise operations, whole and ragged.
 
 use crate::harness::*;
+use cutile_bundle::key::FactsClass;
 
 const SAXPY: &str = "
 files [\"src/k.rs\"]
@@ -44,4 +45,17 @@ fn a_tile_smaller_than_a_warp_is_loaded_by_all_and_stored_by_one() {
             assert_eq!(got, 2.0 * x[i] + y[i]);
         }
     });
+}
+
+#[test]
+fn on_sm_90_a_kernel_waits_for_the_launch_before_it() {
+    // The emulator refuses an access of global memory before that wait.
+    let k = build_for(&kernel(SAXPY), FactsClass::Aligned, "sm_90a");
+    assert!(k.abi.launch.pdl);
+    let (x, y) = (noise(512, 1), noise(512, 2));
+    let o = launch(&k, &[2, 1], &[scalar(2.0f32), tensor(&x, &[16, 32]), tensor(&y, &[16, 32])]);
+    assert!(o.report.is_none(), "{}", o.report.unwrap());
+    for (i, got) in o.tensors[1].values::<f32>().into_iter().enumerate() {
+        assert_eq!(got, 2.0 * x[i] + y[i]);
+    }
 }

@@ -85,7 +85,12 @@ pub(crate) fn toolchain() -> Toolchain {
 
 /// Compiles for sm_80.
 pub(crate) fn build(kernel: &Kernel, facts: FactsClass) -> CompiledKernel {
-    let target = Target::new("sm_80".parse::<Arch>().unwrap());
+    build_for(kernel, facts, "sm_80")
+}
+
+/// Compiles without a warning.
+pub(crate) fn build_for(kernel: &Kernel, facts: FactsClass, arch: &str) -> CompiledKernel {
+    let target = Target::new(arch.parse::<Arch>().unwrap());
     match compile(kernel, facts, &target, &toolchain()) {
         Ok(k) => {
             assert!(k.ptx.warnings.is_empty(), "{:?}", k.ptx.warnings);
@@ -155,7 +160,7 @@ pub(crate) fn launch(k: &CompiledKernel, grid: &[u32], args: &[Arg]) -> Outcome 
         block: [k.abi.launch.threads, 1, 1],
         cluster: None,
         dynamic_shared: k.abi.launch.dynamic_shared,
-        dependent: false,
+        dependent: k.abi.launch.pdl,
     };
     let result = program.launch(&k.abi.entry, &launch, &params, &Options::default());
     let mut claim = [0; 40];
