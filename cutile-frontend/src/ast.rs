@@ -223,7 +223,7 @@ pub enum Pattern {
     },
     /// `_`.
     Wild,
-    /// `(a, b)`.
+    /// `(a, b)`, or `[a, b]` of an array.
     Tuple(Vec<Pattern>, Span),
 }
 
@@ -333,6 +333,8 @@ pub enum ExprKind {
     Tuple(Vec<Expr>),
     /// `[a, b]`.
     Array(Vec<Expr>),
+    /// `[value; N]`.
+    Repeat(Box<Expr>, Box<Expr>),
     /// `if c { .. } else { .. }`.
     If(Box<Expr>, Block, Option<Box<Expr>>),
     /// `{ .. }`.

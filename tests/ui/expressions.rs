@@ -9,7 +9,7 @@ mod kernels {
             _ => {}
         }
         let pair = Pair { left: 1 };
-        let all = [0; 4];
+        let all = [0; n];
         let q = helper(n)?;
         unsafe { y.store(y.load()) };
         println!("{n}");

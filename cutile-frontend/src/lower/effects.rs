@@ -139,6 +139,7 @@ pub(super) fn operands(e: &Expr) -> Vec<&Expr> {
         | ExprKind::Field(x, _)
         | ExprKind::Cast(x, _)
         | ExprKind::Ref(_, x) => vec![x],
+        ExprKind::Repeat(x, _) => vec![x],
         ExprKind::Binary(_, a, b)
         | ExprKind::And(a, b)
         | ExprKind::Or(a, b)

@@ -65,6 +65,13 @@ impl Lower<'_> {
             ExprKind::Tuple(list) | ExprKind::Array(list) => {
                 Val::List(list.iter().map(|e| self.expr(e)).collect())
             }
+            ExprKind::Repeat(x, _) => {
+                let val = self.expr(x);
+                match &ty {
+                    Ty::Array(_, n) => Val::List(vec![val; *n]),
+                    _ => Val::None,
+                }
+            }
             ExprKind::If(cond, on_true, on_false) => {
                 self.if_else(cond, on_true, on_false.as_deref(), &ty)
             }

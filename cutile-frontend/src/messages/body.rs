@@ -7,7 +7,7 @@ pub(crate) fn let_else() -> String {
 }
 
 pub(crate) fn pattern() -> String {
-    "a pattern is a name, `_`, or a tuple of patterns".into()
+    "a pattern is a name, `_`, or a tuple or array of patterns".into()
 }
 
 pub(crate) fn literal() -> String {

@@ -46,7 +46,7 @@ pub(crate) fn unknown_type(name: &Ident) -> String {
 }
 
 pub(crate) fn array_length() -> String {
-    "the length of an array must be a literal or a const".into()
+    "the length of an array must be a literal or a const, at most 1024".into()
 }
 
 pub(crate) fn dynamic_sub_tensor() -> String {

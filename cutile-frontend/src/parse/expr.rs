@@ -48,6 +48,7 @@ impl Parser<'_> {
             }
             syn::Expr::Tuple(t) => ExprKind::Tuple(self.exprs(&t.elems)),
             syn::Expr::Array(a) => ExprKind::Array(self.exprs(&a.elems)),
+            syn::Expr::Repeat(r) => ExprKind::Repeat(self.boxed(&r.expr), self.boxed(&r.len)),
             syn::Expr::If(i) => return self.if_else(i),
             syn::Expr::Block(b) if b.label.is_none() => ExprKind::Block(self.inner_block(&b.block)),
             syn::Expr::ForLoop(f) => return self.for_loop(f),
@@ -377,9 +378,6 @@ fn unsupported(e: &syn::Expr) -> (&'static str, Span, &'static str) {
         syn::Expr::Struct(s) => ("a struct", s.path.span(), "use a tuple"),
         syn::Expr::Unsafe(u) => {
             ("`unsafe`", u.unsafe_token.span, "tile kernels are safe: remove it")
-        }
-        syn::Expr::Repeat(r) => {
-            ("`[value; N]`", r.span(), "write the elements out, or `full(value, shape)` for a tile")
         }
         syn::Expr::Range(r) => {
             ("a range", r.span(), "ranges stand in `for i in lower..upper` only")

@@ -89,6 +89,9 @@ impl Parser<'_> {
             Pat::Wild(_) => Pattern::Wild,
             Pat::Paren(p) => self.pattern(&p.pat),
             Pat::Type(t) => self.pattern(&t.pat),
+            Pat::Slice(s) => {
+                Pattern::Tuple(s.elems.iter().map(|p| self.pattern(p)).collect(), s.span())
+            }
             Pat::Tuple(t) => {
                 Pattern::Tuple(t.elems.iter().map(|p| self.pattern(p)).collect(), t.span())
             }

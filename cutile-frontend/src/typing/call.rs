@@ -37,12 +37,15 @@ impl Checker<'_, '_, '_> {
             return self.helper_call(e, helper, &path.generics, args, expected);
         }
         let imported = self.names.names.imports.get(&name.to_string()).copied();
-        match (vocabulary::function(&name.to_string()), imported) {
-            (Some(word), None) => {
-                self.word_call(e, word, name, &path.generics, &refs(args), expected)
+        let (known_as, from) = match imported {
+            Some(path) if is_vocabulary(path) => {
+                (path.segments.last().map_or(name.clone(), |s| s.ident.clone()), None)
             }
-            (Some(word), Some(from)) if is_vocabulary(from) => {
-                self.word_call(e, word, name, &path.generics, &refs(args), expected)
+            other => (name.clone(), other),
+        };
+        match (vocabulary::function(&known_as.to_string()), from) {
+            (Some(word), None) => {
+                self.word_call(e, word, &known_as, &path.generics, &refs(args), expected)
             }
             (_, Some(_)) => self.import_call(e, name.to_string(), &path.generics, args, expected),
             (None, None) => self.unknown_function(e, name, args),
@@ -58,7 +61,12 @@ impl Checker<'_, '_, '_> {
     ) -> Ty {
         let mut last_first = path.path.segments.iter().rev().map(|s| &s.ident);
         let (Some(last), owner) = (last_first.next(), last_first.next()) else { return Ty::Error };
-        if is_vocabulary(&path.path) {
+        let alias = path.path.segments.first().and_then(|first| {
+            let import = self.names.names.imports.get(&first.ident.to_string())?;
+            let last = &import.segments.last()?.ident;
+            Some(path.path.segments.len() == 2 && VOCABULARY.iter().any(|m| last == m))
+        });
+        if is_vocabulary(&path.path) || alias == Some(true) {
             return match vocabulary::function(&last.to_string()) {
                 Some(word) => self.word_call(e, word, last, &path.generics, &refs(args), expected),
                 None => self.unknown_function(e, last, args),
@@ -205,10 +213,13 @@ fn refs(args: &[Expr]) -> Vec<&Expr> {
     args.iter().collect()
 }
 
+/// The names of the vocabulary's module.
+const VOCABULARY: [&str; 2] = ["core", "dsl"];
+
 /// The path leads into `cutile::core`.
 fn is_vocabulary(path: &syn::Path) -> bool {
     let n = path.segments.len();
-    n >= 2 && ["core", "dsl"].iter().any(|m| path.segments[n - 2].ident == m)
+    n >= 2 && VOCABULARY.iter().any(|m| path.segments[n - 2].ident == m)
 }
 
 /// Methods of Rust's own numbers; some mean another thing for integers.

@@ -13,6 +13,9 @@ use crate::{
     resolve::{ConstValue, GenericRef, associated_const},
 };
 
+/// The longest array: each element is a value of its own.
+pub(super) const MAX_ARRAY: i64 = 1024;
+
 impl Checker<'_, '_, '_> {
     /// The type of an expression. `expected` guides literals, helpers and conversions; it is not enforced.
     pub(super) fn expr(&mut self, e: &Expr, expected: Option<&Ty>) -> Ty {
@@ -62,6 +65,7 @@ impl Checker<'_, '_, '_> {
             ExprKind::Cast(x, ty) => self.cast(x, ty, e.span),
             ExprKind::Tuple(list) => self.tuple(list, expected),
             ExprKind::Array(list) => self.array(list, expected),
+            ExprKind::Repeat(x, len) => self.repeat(x, len, expected),
             ExprKind::If(cond, on_true, on_false) => {
                 self.if_else(cond, on_true, on_false.as_deref(), expected)
             }
@@ -405,6 +409,23 @@ impl Checker<'_, '_, '_> {
             self.expect(e, &element);
         }
         Ty::Array(Box::new(self.infer.resolve(&element)), list.len())
+    }
+
+    fn repeat(&mut self, x: &Expr, len: &Expr, expected: Option<&Ty>) -> Ty {
+        let hint = match expected.map(|t| self.infer.resolve(t)) {
+            Some(Ty::Array(element, _)) => Some(*element),
+            _ => None,
+        };
+        let element = self.expr(x, hint.as_ref());
+        match self.names.dim(len) {
+            Some(Dim::Const(n)) if (0..=MAX_ARRAY).contains(&n) => {
+                Ty::Array(Box::new(element), n as usize)
+            }
+            _ => {
+                self.report.error(len.span, messages::array_length());
+                Ty::Error
+            }
+        }
     }
 
     fn order(&mut self, list: &[Expr]) -> Ty {

@@ -204,6 +204,9 @@ impl Checker<'_, '_, '_> {
                 Ty::Tuple(types) if types.len() == list.len() => {
                     list.iter().zip(&types).for_each(|(p, t)| self.bind(p, t));
                 }
+                Ty::Array(element, n) if n == list.len() => {
+                    list.iter().for_each(|p| self.bind(p, &element));
+                }
                 other => {
                     self.report.rustc_error(
                         *span,
@@ -231,7 +234,9 @@ impl Checker<'_, '_, '_> {
             TypeKind::Array(element, len) => {
                 let element = self.ty(element);
                 match self.names.dim(len) {
-                    Some(Dim::Const(n)) if n >= 0 => Ty::Array(Box::new(element), n as usize),
+                    Some(Dim::Const(n)) if (0..=expr::MAX_ARRAY).contains(&n) => {
+                        Ty::Array(Box::new(element), n as usize)
+                    }
                     _ => {
                         self.report.error(len.span, messages::array_length());
                         Ty::Error

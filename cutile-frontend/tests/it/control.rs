@@ -210,7 +210,11 @@ fn ifs_give_tuples_and_late_values() {
         let mut list = [t.0, t.1];
         list[0] = 9;
         let d = { let x = list[0]; x + list[1] };
-        (a, b, c, d)
+        let [e, _] = list;
+        let mut same = [e - 9; 3];
+        same[2] += 1;
+        let [z, _, one] = same;
+        (a + z, b * one, c, d)
     }";
     assert_eq!(value(body, 4), [4, 16, 10, 15]);
     assert_eq!(value(body, 1), [0, 1, 20, 12]);

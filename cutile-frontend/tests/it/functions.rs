@@ -125,6 +125,21 @@ fn what_rustc_computes_and_other_modules_hold_is_left_open() {
 }
 
 #[test]
+fn the_vocabulary_goes_by_any_path() {
+    let text = ir("
+        use cutile::core as tiles;
+        use cutile::core::{maximum as larger, exp};
+        #[cutile::entry()]
+        fn k(y: &mut Tensor<f32, {[4]}>) {
+            y.store(larger(tiles::sqrt(exp(y.load())), cutile::core::zeros(y.shape())));
+        }");
+    for op in ["unary exp", "unary sqrt", "binary maximum"] {
+        assert!(text.contains(op), "{op} in {text}");
+    }
+    assert!(!text.contains("call"), "{text}");
+}
+
+#[test]
 fn declared_specialisations_are_lines() {
     let compiled = front_end("
         #[cutile::entry(fast_math, specialize(S = [64, 64], T = f32, F = true), specialize(T = f16, F = false, S = [8, 8]))]
