@@ -6,7 +6,7 @@ use std::fmt;
 
 use cuda_async::{DeviceError, DeviceId};
 
-use crate::host::{DType, Shape};
+use crate::host::DType;
 
 /// Why a tensor can't be made, reshaped or cut as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +16,7 @@ pub enum TensorError {
     #[error("a tensor of shape {shape:?} has rank {}: ranks 0 to 6 are possible; merge axes", shape.len())]
     Rank {
         /// The shape given.
-        shape: Shape,
+        shape: Vec<usize>,
     },
     /// More bytes than an address space holds.
     #[error(
@@ -24,7 +24,7 @@ pub enum TensorError {
     )]
     TooLarge {
         /// The shape given.
-        shape: Shape,
+        shape: Vec<usize>,
         /// Bytes of one element.
         element_bytes: usize,
     },
@@ -37,7 +37,7 @@ pub enum TensorError {
         /// How many elements were given.
         given: usize,
         /// The shape given.
-        shape: Shape,
+        shape: Vec<usize>,
     },
     /// Another number of elements.
     #[error(
@@ -46,9 +46,9 @@ pub enum TensorError {
     )]
     Reshape {
         /// The tensor's shape.
-        from: Shape,
+        from: Vec<usize>,
         /// The shape asked for.
-        to: Shape,
+        to: Vec<usize>,
     },
     /// Elements that are not in row-major order can't be reshaped where they are.
     #[error(
@@ -57,11 +57,11 @@ pub enum TensorError {
     )]
     ReshapeStrided {
         /// The tensor's shape.
-        from: Shape,
+        from: Vec<usize>,
         /// The tensor's strides.
-        strides: Shape,
+        strides: Vec<usize>,
         /// The shape asked for.
-        to: Shape,
+        to: Vec<usize>,
     },
     /// A sub-tensor shape of another rank.
     #[error(
@@ -70,9 +70,9 @@ pub enum TensorError {
     )]
     PartitionRank {
         /// The tensor's shape.
-        tensor: Shape,
+        tensor: Vec<usize>,
         /// The sub-tensor shape given.
-        tile: Shape,
+        tile: Vec<usize>,
     },
     /// A sub-tensor without elements.
     #[error(
@@ -80,7 +80,7 @@ pub enum TensorError {
     )]
     PartitionZero {
         /// The sub-tensor shape given.
-        tile: Shape,
+        tile: Vec<usize>,
         /// The axis.
         axis: usize,
     },
@@ -90,17 +90,17 @@ pub enum TensorError {
         /// The function.
         function: &'static str,
         /// The first tensor's shape.
-        left: Shape,
+        left: Vec<usize>,
         /// The second tensor's shape.
-        right: Shape,
+        right: Vec<usize>,
     },
     /// Shapes that can't be multiplied as matrices.
     #[error("`matmul` takes an [m, k] and a [k, n] tensor, but they are {left:?} and {right:?}")]
     Matmul {
         /// The first tensor's shape.
-        left: Shape,
+        left: Vec<usize>,
         /// The second tensor's shape.
-        right: Shape,
+        right: Vec<usize>,
     },
     /// A count up to a number that the element type does not hold.
     #[error("`arange({n})` needs numbers up to {}, which {dtype} does not hold", n - 1)]
@@ -124,7 +124,7 @@ fn product(shape: &[usize]) -> String {
 #[error("kernel `{kernel}` was not launched: {reason}")]
 pub struct LaunchError {
     /// The kernel's full path.
-    pub kernel: String,
+    pub kernel: &'static str,
     /// What is wrong.
     pub reason: LaunchReason,
 }
@@ -145,7 +145,7 @@ pub enum LaunchReason {
         /// The rank in the kernel's signature.
         expected: usize,
         /// The shape given.
-        given: Shape,
+        given: Vec<usize>,
     },
     /// An extent that the kernel's signature fixes has another value.
     #[error(
@@ -163,7 +163,7 @@ pub enum LaunchReason {
         /// The extent expected.
         expected: i64,
         /// Who says so: the kernel's signature, or the parameter that bound the const.
-        origin: ExtentOrigin,
+        origin: Box<ExtentOrigin>,
     },
     /// An expression in the kernel's signature has no value for these const parameters.
     #[error(
@@ -186,11 +186,11 @@ pub enum LaunchReason {
         /// The first partitioned parameter.
         first: String,
         /// Its grid.
-        first_grid: Shape,
+        first_grid: Vec<usize>,
         /// The partitioned parameter that disagrees.
         other: String,
         /// Its grid.
-        other_grid: Shape,
+        other_grid: Vec<usize>,
     },
     /// No `&mut` parameter to take the grid from, and no `.grid(..)`.
     #[error(
@@ -201,13 +201,13 @@ pub enum LaunchReason {
     #[error("a grid of {grid:?} has {} axes: up to {} are possible", grid.len(), crate::host::MAX_RANK)]
     GridRank {
         /// The grid given.
-        grid: Shape,
+        grid: Vec<usize>,
     },
     /// More tile programs than a launch can have.
     #[error("a grid of {grid:?} has more than 2147483647 tile programs: use larger sub-tensors")]
     GridTooLarge {
         /// The grid.
-        grid: Shape,
+        grid: Vec<usize>,
     },
     /// A tile index is an i32 in the kernel; a tensor extent too.
     #[error(
@@ -272,7 +272,7 @@ pub enum LaunchReason {
         /// The parameter.
         parameter: String,
         /// What is wrong with it.
-        error: TensorError,
+        error: Box<TensorError>,
     },
     /// The embedded kernel can't be read.
     #[error("its embedded code can't be read: {0}")]
@@ -348,11 +348,10 @@ into_device_error!(TensorError, LaunchError, MissingKernel);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::IntoShape;
 
     #[test]
     fn a_wrapped_error_comes_back_typed() {
-        let error = TensorError::DataLength { given: 3, shape: [2, 2].into_shape() };
+        let error = TensorError::DataLength { given: 3, shape: vec![2, 2] };
         let wrapped = DeviceError::from(error.clone());
         assert_eq!(wrapped.downcast_ref::<TensorError>(), Some(&error));
         assert_eq!(
@@ -363,8 +362,8 @@ mod tests {
 
     #[test]
     fn an_overflowing_shape_can_be_displayed() {
-        let to = [usize::MAX, 2].into_shape();
-        let error = TensorError::Reshape { from: [4].into_shape(), to };
+        let to = vec![usize::MAX, 2];
+        let error = TensorError::Reshape { from: vec![4], to };
         assert!(error.to_string().ends_with("4 elements are not so many"), "{error}");
     }
 }

@@ -3,8 +3,9 @@
 pub use std::sync::Arc;
 
 pub use cuda_async::{
-    Device, DeviceError, DeviceFuture, DeviceOperation, ErrorKind, IntoDeviceOperation,
-    SchedulingPolicy, global_policy, zip,
+    BoxedOperation, Device, DeviceError, DeviceFuture, DeviceOperation, ErrorKind, Failed,
+    IntoDeviceOperation, Join, SchedulingPolicy, Stream, global_policy, join, set_global_policy,
+    value, with_context, zip,
 };
 
 pub use crate::host::{

@@ -201,7 +201,7 @@ fn upload<T: HostElement>(
     let layout = Layout::contiguous(shape.clone(), T::DTYPE.bytes())?;
     let elements = elements(layout.len())?;
     if elements.len() != layout.len() {
-        return Err(TensorError::DataLength { given: elements.len(), shape }.into());
+        return Err(TensorError::DataLength { given: elements.len(), shape: shape.to_vec() }.into());
     }
     // SAFETY: uploaded as a whole by the next line.
     let tensor: Tensor<T> = unsafe { uninit(ctx, shape) }?;

@@ -24,6 +24,7 @@ struct Entry {
     values: Values,
     program: BuildCell<Program>,
     /// Arguments of launches that are done, to be filled again: a launch allocates nothing once this is warm.
+    #[allow(clippy::vec_box, reason = "a box crosses to the stream's thread as it is")]
     spare: Mutex<Vec<Box<Arguments>>>,
 }
 
@@ -87,6 +88,7 @@ struct Arguments {
 unsafe impl Send for Arguments {}
 
 impl Entry {
+    #[allow(clippy::vec_box, reason = "as above")]
     fn spare(&self) -> MutexGuard<'_, Vec<Box<Arguments>>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -126,6 +126,13 @@ impl<T: Element, S: ShapeType> Tile<T, S> {
         kernel_only()
     }
 
+    /// `f` of each element. The closure holds expressions, `let`, and `if .. else ..` on scalars, and is evaluated for all
+    /// elements at once: both sides of an `if` are, so an integer division in one is an error.
+    pub fn map<U: Element>(self, f: impl Fn(T) -> U) -> Tile<U, S> {
+        let _ = f;
+        kernel_only()
+    }
+
     /// The one element of a tile that has one.
     pub fn to_scalar(self) -> T {
         kernel_only()

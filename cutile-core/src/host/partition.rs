@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cuda_async::{Device, DeviceError, DeviceValue, IntoArc};
 
 use super::element::HostElement;
-use super::shape::{IntoShape, Shape};
+use super::shape::Shape;
 use super::tensor::{RawTensor, Tensor};
 use crate::error::TensorError;
 
@@ -94,13 +94,10 @@ impl<V: PartitionTarget> Partition<V> {
 /// The number of tiles along each axis of a tensor.
 pub(crate) fn grid(tensor: &[usize], tile: &[usize]) -> Result<Shape, TensorError> {
     if tensor.len() != tile.len() {
-        return Err(TensorError::PartitionRank {
-            tensor: tensor.into_shape(),
-            tile: tile.into_shape(),
-        });
+        return Err(TensorError::PartitionRank { tensor: tensor.to_vec(), tile: tile.to_vec() });
     }
     if let Some(axis) = tile.iter().position(|extent| *extent == 0) {
-        return Err(TensorError::PartitionZero { tile: tile.into_shape(), axis });
+        return Err(TensorError::PartitionZero { tile: tile.to_vec(), axis });
     }
     Ok(tensor.iter().zip(tile).map(|(extent, tile)| extent.div_ceil(*tile)).collect())
 }

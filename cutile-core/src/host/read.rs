@@ -87,11 +87,9 @@ where
 }
 
 /// [`ToHostVec`] of something that is at hand.
-pub(crate) fn read<V: ReadTensor>(
-    value: V,
-) -> Op<ToHostVec<<V as IntoDeviceOperation<V>>::Operation>>
+pub(crate) fn read<V>(value: V) -> Op<ToHostVec<<V as IntoDeviceOperation<V>>::Operation>>
 where
-    V: IntoDeviceOperation<V>,
+    V: ReadTensor + IntoDeviceOperation<V>,
 {
     Op::new(ToHostVec::new(value.into_operation()))
 }

@@ -71,7 +71,7 @@ impl Layout {
     /// Row-major and without gaps, for elements of so many bytes.
     pub(crate) fn contiguous(shape: Shape, element_bytes: usize) -> Result<Layout, TensorError> {
         check_rank(&shape)?;
-        let too_large = || TensorError::TooLarge { shape: shape.clone(), element_bytes };
+        let too_large = || TensorError::TooLarge { shape: shape.to_vec(), element_bytes };
         let bytes = shape
             .iter()
             .try_fold(element_bytes, |product, extent| product.checked_mul((*extent).max(1)));
@@ -113,13 +113,13 @@ impl Layout {
         check_rank(&shape)?;
         let given = shape.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
         if given != Some(self.len()) {
-            return Err(TensorError::Reshape { from: self.shape.clone(), to: shape });
+            return Err(TensorError::Reshape { from: self.shape.to_vec(), to: shape.to_vec() });
         }
         if !self.is_contiguous() {
             return Err(TensorError::ReshapeStrided {
-                from: self.shape.clone(),
-                strides: self.strides.clone(),
-                to: shape,
+                from: self.shape.to_vec(),
+                strides: self.strides.to_vec(),
+                to: shape.to_vec(),
             });
         }
         let strides = row_major(&shape);
@@ -165,7 +165,7 @@ impl Layout {
 
 fn check_rank(shape: &[usize]) -> Result<(), TensorError> {
     if shape.len() > MAX_RANK {
-        return Err(TensorError::Rank { shape: Shape::from_slice(shape) });
+        return Err(TensorError::Rank { shape: shape.to_vec() });
     }
     Ok(())
 }

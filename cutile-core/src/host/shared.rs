@@ -11,6 +11,9 @@ use super::shape::IntoShape;
 use super::tensor::Tensor;
 use super::transfer::CopyTo;
 
+/// The operation that yields an `Arc` of a tensor at hand.
+type Held<T> = Op<Value<Arc<Tensor<T>>>>;
+
 /// Methods of `Arc<Tensor<T>>`. Its operations hold the `Arc`, so they are `'static` and can be spawned; and while nobody
 /// else holds it, it can be made a tensor again.
 ///
@@ -48,10 +51,10 @@ pub trait SharedTensor<T: HostElement>: Sized {
     ) -> Result<Partition<&mut Tensor<T>>, DeviceError>;
 
     /// The elements in row-major order, see [`Tensor::to_host_vec`].
-    fn to_host_vec(&self) -> Op<ToHostVec<Op<Value<Arc<Tensor<T>>>>>>;
+    fn to_host_vec(&self) -> Op<ToHostVec<Held<T>>>;
 
     /// A tensor with the same elements on `device`, see [`Tensor::copy_to`].
-    fn copy_to(&self, device: &Device) -> Op<CopyTo<Op<Value<Arc<Tensor<T>>>>>>;
+    fn copy_to(&self, device: &Device) -> Op<CopyTo<Held<T>>>;
 }
 
 impl<T: HostElement> SharedTensor<T> for Arc<Tensor<T>> {
@@ -73,11 +76,11 @@ impl<T: HostElement> SharedTensor<T> for Arc<Tensor<T>> {
         Ok(tensor.partition_mut(tile))
     }
 
-    fn to_host_vec(&self) -> Op<ToHostVec<Op<Value<Arc<Tensor<T>>>>>> {
+    fn to_host_vec(&self) -> Op<ToHostVec<Held<T>>> {
         read(Arc::clone(self))
     }
 
-    fn copy_to(&self, device: &Device) -> Op<CopyTo<Op<Value<Arc<Tensor<T>>>>>> {
+    fn copy_to(&self, device: &Device) -> Op<CopyTo<Held<T>>> {
         Op::new(CopyTo::new(Arc::clone(self).into_operation(), *device))
     }
 }

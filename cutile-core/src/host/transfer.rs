@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use cuda_async::{
-    Buffer, Device, DeviceError, DeviceFuture, DeviceOperation, ErrorKind, Execute,
+    Buffer, Device, DeviceError, DeviceFuture, DeviceOperation, Download, ErrorKind, Execute,
     ExecutionContext, Fallible, Hints, Op, download,
 };
 
@@ -24,7 +24,7 @@ enum Stage<O: DeviceOperation> {
     /// Between devices of different kinds the bytes go through the host.
     ThroughHost {
         tensor: O::Output,
-        bytes: DeviceFuture<Op<Fallible<Op<cuda_async::Download>>>>,
+        bytes: Box<DeviceFuture<Op<Fallible<Op<Download>>>>>,
     },
 }
 
@@ -53,12 +53,12 @@ impl<O: DeviceOperation<Output: ReadTensor>> Execute for CopyTo<O> {
                 return Poll::Ready(Ok(on_target(raw, buffer)));
             }
             let bytes = download(raw.buffer.clone()).fallible().into_future();
-            self.stage = Stage::ThroughHost { tensor, bytes };
+            self.stage = Stage::ThroughHost { tensor, bytes: Box::new(bytes) };
         }
         match &mut self.stage {
             Stage::ThroughHost { tensor, bytes } => {
                 let mut task = Context::from_waker(ctx.waker());
-                let bytes = ready!(Pin::new(bytes).poll(&mut task))?;
+                let bytes = ready!(Pin::new(&mut **bytes).poll(&mut task))?;
                 let buffer = ctx.alloc(bytes.len())?;
                 ctx.upload_vec(&buffer, 0, bytes)?;
                 Poll::Ready(Ok(on_target(tensor.raw_tensor(), buffer)))

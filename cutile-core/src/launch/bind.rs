@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::args::{Arg, ArgList};
 use super::signature::{ExtentSpec, ParamKind, ParamSpec, Signature};
 use crate::error::{ExtentOrigin, LaunchReason};
-use crate::host::{self, DType, IntoShape, MAX_RANK, RawTensor, Shape};
+use crate::host::{self, DType, MAX_RANK, RawTensor, Shape};
 
 /// Element types and const values: all that distinguishes one specialisation of a kernel from another.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -117,7 +117,9 @@ fn check_kind(param: &ParamSpec, arg: Arg<'_>, types: &[DType]) -> Result<(), La
 fn check_place(param: &ParamSpec, arg: Arg<'_>, device: DeviceId) -> Result<(), LaunchReason> {
     let Some(tensor) = arg.tensor() else { return Ok(()) };
     let parameter = || param.name.clone();
-    tensor.check().map_err(|error| LaunchReason::Tensor { parameter: parameter(), error })?;
+    tensor
+        .check()
+        .map_err(|error| LaunchReason::Tensor { parameter: parameter(), error: Box::new(error) })?;
     let found = tensor.buffer.device().id();
     if found != device {
         return Err(LaunchReason::Device { parameter: parameter(), expected: device, found });
@@ -125,7 +127,10 @@ fn check_place(param: &ParamSpec, arg: Arg<'_>, device: DeviceId) -> Result<(), 
     let tile = match arg {
         Arg::Partition(tensor, tile) => {
             let grid = host::grid(&tensor.layout.shape, tile);
-            grid.map_err(|error| LaunchReason::Tensor { parameter: parameter(), error })?;
+            grid.map_err(|error| LaunchReason::Tensor {
+                parameter: parameter(),
+                error: Box::new(error),
+            })?;
             tile
         }
         _ => &[],
@@ -161,7 +166,7 @@ fn bind_extents(
             parameter: param.name.clone(),
             what,
             expected: expected.len(),
-            given: given.into_shape(),
+            given: given.to_vec(),
         });
     }
     for (axis, (spec, given)) in expected.iter().zip(given).enumerate() {
@@ -172,10 +177,10 @@ fn bind_extents(
             ExtentSpec::Const(slot) => (*known[*slot].get_or_insert(given), Some(*slot)),
         };
         if expected != given {
-            let origin = match slot {
+            let origin = Box::new(match slot {
                 None => ExtentOrigin::Signature,
                 Some(slot) => origin(signature, slot),
-            };
+            });
             let parameter = param.name.clone();
             return Err(LaunchReason::Extent {
                 parameter,
@@ -213,7 +218,7 @@ fn check_expressions(
             return Err(LaunchReason::Expression { parameter: param.name.clone(), axis, text });
         };
         if expected != given {
-            let origin = ExtentOrigin::Expression(text);
+            let origin = Box::new(ExtentOrigin::Expression(text));
             let parameter = param.name.clone();
             return Err(LaunchReason::Extent { parameter, what, axis, given, expected, origin });
         }
@@ -223,7 +228,7 @@ fn check_expressions(
 
 fn explicit_grid(grid: &Shape) -> Result<Shape, LaunchReason> {
     if grid.len() > MAX_RANK {
-        return Err(LaunchReason::GridRank { grid: grid.clone() });
+        return Err(LaunchReason::GridRank { grid: grid.to_vec() });
     }
     Ok(without_trailing_ones(grid.clone()))
 }
@@ -233,8 +238,9 @@ fn partition_grid(signature: &Signature, args: &ArgList<'_>) -> Result<Shape, La
     for (param, arg) in signature.params.iter().zip(args) {
         let Arg::Partition(tensor, tile) = arg else { continue };
         let parameter = || param.name.clone();
-        let grid = host::grid(&tensor.layout.shape, tile)
-            .map_err(|error| LaunchReason::Tensor { parameter: parameter(), error })?;
+        let grid = host::grid(&tensor.layout.shape, tile).map_err(|error| {
+            LaunchReason::Tensor { parameter: parameter(), error: Box::new(error) }
+        })?;
         let grid = without_trailing_ones(grid);
         match &first {
             None => first = Some((param, grid)),
@@ -242,9 +248,9 @@ fn partition_grid(signature: &Signature, args: &ArgList<'_>) -> Result<Shape, La
             Some((known, known_grid)) => {
                 return Err(LaunchReason::Grids {
                     first: known.name.clone(),
-                    first_grid: known_grid.clone(),
+                    first_grid: known_grid.to_vec(),
                     other: parameter(),
-                    other_grid: grid,
+                    other_grid: grid.to_vec(),
                 });
             }
         }
@@ -265,6 +271,6 @@ fn checked_grid(grid: Shape) -> Result<Shape, LaunchReason> {
     match programs {
         Some(n) if i32::try_from(n).is_ok() => Ok(grid),
         _ if grid.contains(&0) => Ok(grid),
-        _ => Err(LaunchReason::GridTooLarge { grid }),
+        _ => Err(LaunchReason::GridTooLarge { grid: grid.to_vec() }),
     }
 }

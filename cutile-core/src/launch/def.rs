@@ -40,6 +40,6 @@ impl KernelDef {
     }
 
     pub(crate) fn refuse(&self, reason: LaunchReason) -> LaunchError {
-        LaunchError { kernel: self.name().to_string(), reason }
+        LaunchError { kernel: self.name(), reason }
     }
 }

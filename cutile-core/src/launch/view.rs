@@ -58,9 +58,9 @@ impl<X: AsTensor<T>, T: HostElement> Viewed<X, T> {
         Viewed::new(given, matrices).map_err(|given| {
             let tensor = given.raw_tensor();
             tensor.check().err().unwrap_or_else(|| TensorError::ReshapeStrided {
-                from: tensor.layout.shape.clone(),
-                strides: tensor.layout.strides.clone(),
-                to: Shape::from_slice(&[tensor.layout.len()]),
+                from: tensor.layout.shape.to_vec(),
+                strides: tensor.layout.strides.to_vec(),
+                to: vec![tensor.layout.len()],
             })
         })
     }

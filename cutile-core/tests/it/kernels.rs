@@ -64,15 +64,17 @@ entry @copy<const B: i32, const K: i32, const Q: i32>(%x: tensor f32[?, K], %w: 
 }
 "#;
 
+/// What `copy` takes and gives.
+type CopyArgs =
+    (Arc<Tensor<f32>>, Arc<Tensor<f32>>, Partition<Tensor<f32>>, Partition<Tensor<f32>>);
+
 /// The first 8 columns of x, and a one for each row; `w` has K / Q elements.
 pub(crate) fn copy<const Q: i32>(
     x: impl IntoDeviceOperation<Arc<Tensor<f32>>>,
     w: impl IntoDeviceOperation<Arc<Tensor<f32>>>,
     y: impl IntoDeviceOperation<Partition<Tensor<f32>>>,
     rows: impl IntoDeviceOperation<Partition<Tensor<f32>>>,
-) -> impl Launch<
-    Args = (Arc<Tensor<f32>>, Arc<Tensor<f32>>, Partition<Tensor<f32>>, Partition<Tensor<f32>>),
-> {
+) -> impl Launch<Args = CopyArgs> {
     launch(kernel!("copy", COPY), [], [Q.into()], zip((x, w, y, rows)))
 }
 

@@ -2,7 +2,7 @@
 
 use cutile_core::cuda_async::{DeviceOperation, IntoDeviceOperation, with_context, zip};
 use cutile_core::launch::{AsTensor, Viewed};
-use cutile_core::{HostNumber, IntoShape, Partition, ReadTensor, Tensor, TensorError, api};
+use cutile_core::{HostNumber, Partition, ReadTensor, Tensor, TensorError, api};
 
 use super::flat::flat;
 use crate::kernels::elementwise;
@@ -128,7 +128,7 @@ where
         with_context(move |ctx| {
             let (left, right) = (x.given_shape(), y.given_shape());
             if left != right {
-                let (left, right) = (left.into_shape(), right.into_shape());
+                let (left, right) = (left.to_vec(), right.to_vec());
                 return Err(TensorError::ShapesDiffer { function, left, right }.into());
             }
             // SAFETY: the launch writes every element.

@@ -2,7 +2,7 @@
 
 use cutile_core::cuda_async::{DeviceOperation, IntoDeviceOperation, with_context, zip};
 use cutile_core::launch::AsTensor;
-use cutile_core::{HostNumber, IntoShape, Partition, Tensor, TensorError, api};
+use cutile_core::{HostNumber, Partition, Tensor, TensorError, api};
 use half::{bf16, f16};
 
 use crate::kernels::matmul as kernels;
@@ -68,7 +68,7 @@ where
                 let shape = match (left, right) {
                     ([m, k], [other, n]) if k == other => [*m, *n],
                     _ => {
-                        let (left, right) = (left.into_shape(), right.into_shape());
+                        let (left, right) = (left.to_vec(), right.to_vec());
                         return Err(TensorError::Matmul { left, right }.into());
                     }
                 };

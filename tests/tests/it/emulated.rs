@@ -1,8 +1,8 @@
 //! The compiled kernels themselves: the same programs on emulated devices, whose kernels are PTX. Left out where no kernel
 //! toolchain is at hand.
 
+use cutile::MissingKernel;
 use cutile::prelude::*;
-use cutile::{HostNumber, MissingKernel};
 
 use crate::child::in_child;
 
@@ -86,11 +86,8 @@ fn a_failed_check_is_told_by_place() {
 
 #[test]
 fn tensor_functions_give_what_the_cpu_gives() {
-    fn check<T: HostNumber>(of: impl Fn(i32) -> T + Copy)
-    where
-        T: cutile::api::MatMul + cutile::api::Sum,
-    {
-        let x = api::from_vec((0..12).map(|i| of(i)).collect(), [3, 4]).sync().unwrap();
+    fn check<T: api::MatMul + api::Sum>(of: impl Fn(i32) -> T + Copy) {
+        let x = api::from_vec((0..12).map(of).collect(), [3, 4]).sync().unwrap();
         let two = api::full(of(2), [3, 4]).sync().unwrap();
         let host = |op: BoxedTensor<'_, T>| op.to_host_vec().sync().unwrap();
         let expected = |f: &dyn Fn(i32) -> i32| (0..12).map(|i| of(f(i))).collect::<Vec<_>>();
@@ -112,7 +109,7 @@ fn tensor_functions_give_what_the_cpu_gives() {
         check(|i| i);
         check(|i| i as u8);
         check(|i| i as f32);
-        check(|i| f64::from(i));
+        check(f64::from);
         check(|i| half::f16::from_f32(i as f32));
     });
 }

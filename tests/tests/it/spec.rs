@@ -107,7 +107,7 @@ fn efficient_execution() {
 #[test]
 fn join_of_a_tuple_before_await() {
     run(async {
-        let (x, y) = cuda_async::join((api::ones::<f32>([4]), api::zeros::<f32>([4]))).await;
+        let (x, y) = (api::ones::<f32>([4]), api::zeros::<f32>([4])).join().await;
         assert_eq!((x.to_host_vec().await, y.to_host_vec().await), (vec![1.0; 4], vec![0.0; 4]));
     });
 }
