@@ -14,6 +14,14 @@ unsafe extern "C" {
     fn nvvm_shuffle_xor(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
 }
 
+// Not `asm!` either: LLVM folds constants and signs into them.
+unsafe extern "C" {
+    #[link_name = "llvm.fma.f32"]
+    fn llvm_fma_f32(a: f32, b: f32, c: f32) -> f32;
+    #[link_name = "llvm.fma.f64"]
+    fn llvm_fma_f64(a: f64, b: f64, c: f64) -> f64;
+}
+
 /// Waits for every thread of the block; what they wrote before is seen after.
 ///
 /// # Safety
@@ -165,24 +173,17 @@ pair! {
 }
 
 /// a b + c, rounded once.
-macro_rules! fused {
-    ($($name:ident($reg:ident $ty:ident) = $text:literal;)*) => {$(
-        /// a b + c, rounded once.
-        #[inline(always)]
-        pub fn $name(a: $ty, b: $ty, c: $ty) -> $ty {
-            let y;
-            // SAFETY: arithmetic on registers.
-            unsafe {
-                asm!(concat!($text, " {0}, {1}, {2}, {3};"), lateout($reg) y, in($reg) a, in($reg) b,
-                    in($reg) c, options(pure, nomem, nostack));
-            }
-            y
-        }
-    )*};
+#[inline(always)]
+pub fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+    // SAFETY: arithmetic on registers.
+    unsafe { llvm_fma_f32(a, b, c) }
 }
-fused! {
-    fma_f32(reg32 f32) = "fma.rn.f32";
-    fma_f64(reg64 f64) = "fma.rn.f64";
+
+/// a b + c, rounded once.
+#[inline(always)]
+pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+    // SAFETY: arithmetic on registers.
+    unsafe { llvm_fma_f64(a, b, c) }
 }
 
 /// Global memory under a condition, without a branch: lanes never part, and many accesses are in flight at once.
