@@ -4,7 +4,7 @@ use super::view::View;
 use super::{Binding, Done, Emitter, Generated, names};
 use crate::error::CompileError;
 use crate::mapping::matrix::Product;
-use crate::ptx::{EntryPlan, Expected, InstructionClass};
+use crate::ptx::EntryPlan;
 use cutile_bundle::abi::{Blocks, KernelAbi, LaunchConfig, ScalarKind, Slot};
 use cutile_bundle::key::FactsClass;
 use cutile_ir::op::{OpKind, ProgramOp};
@@ -244,9 +244,6 @@ impl<'k> Emitter<'k> {
         let (text, origins) = out.finish();
         let mut plan = EntryPlan::new(entry.clone(), self.mapping.threads());
         plan.min_blocks = self.blocks_together(shared);
-        if !self.faults.sites.is_empty() {
-            plan.announced.insert(InstructionClass::Trap, Expected::AtLeast(1));
-        }
         let abi = KernelAbi {
             entry,
             slots: slots.into_iter().map(|(slot, ..)| slot).collect(),
@@ -269,8 +266,8 @@ impl<'k> Emitter<'k> {
         self.settings.arch.major >= 9
     }
 
-    /// Blocks that should fit one multiprocessor at once. For products two where the accumulators leave the registers for
-    /// it, since one block then computes while the other waits; the assembler decides for everything else.
+    /// Blocks that should fit one multiprocessor at once: two where registers may be left for it, since one block then
+    /// computes while the other waits. Where two would spill, the pipeline asks for one.
     fn blocks_together(&self, shared: u32) -> u32 {
         let mut accumulators = 0;
         self.f.body.for_each_op(&mut |op| {
@@ -282,9 +279,10 @@ impl<'k> Emitter<'k> {
             }
         });
         let fits = shared * 2 <= super::scratch::shared_memory_limit(self.settings.arch);
-        let small = (1..=64).contains(&accumulators) && self.mapping.threads() <= 256;
+        let products = (1..=64).contains(&accumulators) && self.mapping.threads() <= 256;
+        let rows = accumulators == 0 && (512..=1024).contains(&self.mapping.threads());
         let ahead = self.settings.facts == FactsClass::Aligned;
-        if fits && small && ahead { 2 } else { 1 }
+        if fits && (products || rows) && ahead { 2 } else { 1 }
     }
 
     /// A comment for each layout in use.

@@ -175,6 +175,26 @@ entry @k(%at: i32, %d: i32, %x: tensor i32[?], %y: partitioned i32[?] by [32]) {
 }
 
 #[test]
+fn checks_that_can_not_fail_may_leave_no_trap() {
+    let text = "
+entry @k(%n: i32, %y: partitioned i32[?] by [4]) {
+    %py = partition %y : view i32[4]
+    %o = program_id 0 : i32
+    %two = constant 2 : i32
+    %half = binary div %n %two : i32
+    %r = binary rem %n %two : i32
+    %sum = binary add %half %r : i32
+    %s = splat %sum : i32[4]
+    store %s %py [%o]
+    yield
+}
+";
+    run(text, &[1], &[scalar(7), tensor(&[0i32; 4], &[4])], |o| {
+        assert_eq!(o.tensors[0].values::<i32>(), [4; 4]);
+    });
+}
+
+#[test]
 fn a_tile_stored_by_other_threads_is_seen() {
     // The transposed store goes to other threads' elements: loads before and after need barriers.
     let text = "
