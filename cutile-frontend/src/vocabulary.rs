@@ -76,6 +76,8 @@ pub enum Word {
     Reduce(ReduceKind),
     /// `mma(a, b, acc)`.
     Mma,
+    /// `x.map(closure)`.
+    Map,
 }
 
 /// Every function of the vocabulary.
@@ -222,6 +224,7 @@ pub fn tile_method(name: &str) -> Option<Word> {
         "transpose" => Word::Transpose,
         "convert" => Word::Convert,
         "to_scalar" => Word::ToScalar,
+        "map" => Word::Map,
         _ => return None,
     })
 }

@@ -2,12 +2,15 @@
 
 use cutile_ir::{
     ElementType, Value,
-    op::{ArithOp, Callee, ControlOp, CreateOp, Literal, MatrixOp, ProgramOp, ReduceOp, ShapeOp},
+    op::{
+        ArithOp, BinaryOp, Callee, ControlOp, CreateOp, Literal, MatrixOp, ProgramOp, ReduceOp,
+        ShapeOp,
+    },
 };
 
 use super::{Lower, Val, flatten};
 use crate::{
-    ast::Expr,
+    ast::{Block, Expr, ExprKind},
     typing::{
         Target,
         types::{El, Ty},
@@ -116,12 +119,58 @@ impl Lower<'_> {
                 let x = self.one(args[0]);
                 self.made(e, ty, ReduceOp::Reduce { kind, axis, x })
             }
+            Word::Map => self.map(args, ty),
             Word::Mma => {
                 let [a, b, acc] = [0, 1, 2].map(|i| self.one(args[i]));
                 self.made(e, ty, MatrixOp::Mma { a, b, acc })
             }
             _ => self.memory_word(e, word, axis, args, ty),
         }
+    }
+
+    /// `x.map(|v| body)`: the body once, on whole tiles.
+    fn map(&mut self, args: &[&Expr], ty: &Ty) -> Val {
+        let x = self.one(args[0]);
+        let ExprKind::Closure(params, body) = &args[1].kind else { return Val::None };
+        if let [param] = params.as_slice() {
+            self.bind(param, Val::One(x));
+        }
+        self.lanes += 1;
+        let value = self.operand(body, ty);
+        self.lanes -= 1;
+        Val::One(value)
+    }
+
+    /// `if cond { a } else { b }` in a closure of `map`.
+    pub(super) fn lane_choice(
+        &mut self,
+        e: &Expr,
+        cond: &Expr,
+        a: &Block,
+        b: &Expr,
+        ty: &Ty,
+    ) -> Val {
+        let cond_ty = ty.with_element(El::known(cutile_ir::Element::Bool));
+        let cond = self.operand(cond, &cond_ty);
+        let on_true = self.block(a, ty);
+        let on_true = self.unwrap_one(&on_true);
+        let on_true = self.splat(on_true, ty);
+        let on_false = self.operand(b, ty);
+        self.made(e, ty, ArithOp::Select { cond, on_true, on_false })
+    }
+
+    /// `a && b`, `a || b` in a closure of `map`.
+    pub(super) fn lane_logic(
+        &mut self,
+        e: &Expr,
+        op: BinaryOp,
+        a: &Expr,
+        b: &Expr,
+        ty: &Ty,
+    ) -> Val {
+        let lhs = self.operand(a, ty);
+        let rhs = self.operand(b, ty);
+        self.made(e, ty, ArithOp::Binary { op, lhs, rhs })
     }
 
     fn shape_word(&mut self, e: &Expr, word: Word, args: &[&Expr], ty: &Ty) -> Val {

@@ -33,6 +33,11 @@ impl Lower<'_> {
             ExprKind::Neg(x) => self.unary(UnaryOp::Neg, x, e, &ty),
             ExprKind::Not(x) => self.unary(UnaryOp::Not, x, e, &ty),
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e, &ty),
+            ExprKind::And(a, b) if self.lanes > 0 => self.lane_logic(e, BinaryOp::And, a, b, &ty),
+            ExprKind::Or(a, b) if self.lanes > 0 => self.lane_logic(e, BinaryOp::Or, a, b, &ty),
+            ExprKind::If(cond, a, Some(b)) if self.lanes > 0 => {
+                self.lane_choice(e, cond, a, b, &ty)
+            }
             ExprKind::And(a, b) => self.short_circuit(a, b, e, true),
             ExprKind::Or(a, b) => self.short_circuit(a, b, e, false),
             ExprKind::Assign(place, value) => {

@@ -74,6 +74,8 @@ struct Lower<'a> {
     return_value: Option<LocalId>,
     /// Any `return`, `break` or `continue` in it.
     has_exits: bool,
+    /// How many closures of `map` are around.
+    lanes: u32,
     /// Those that are reported.
     refused: HashSet<ast::ExprId>,
 }
@@ -111,6 +113,7 @@ pub(crate) fn function(f: &ast::Function, typed: &Typed, report: &mut Report) ->
         loop_values: HashMap::new(),
         return_value: None,
         has_exits: effects::has_exits(&f.body),
+        lanes: 0,
         refused: HashSet::new(),
     };
     for (i, param) in f.params.iter().enumerate() {

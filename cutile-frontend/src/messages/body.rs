@@ -91,7 +91,21 @@ pub(crate) fn cast_of_tile() -> String {
 }
 
 pub(crate) fn closure() -> String {
-    "closures are not supported here: write a helper `fn`".into()
+    "a closure is an argument of `map` only, as in `t.map(|v| v * 2.0)`: elsewhere write a helper `fn`".into()
+}
+
+pub(crate) fn closure_content(what: &str) -> String {
+    format!(
+        "a closure of `map` is evaluated for all elements at once, so {what} are not supported in it: write expressions, `let`, and `if .. else ..`"
+    )
+}
+
+pub(crate) fn closure_division() -> String {
+    "both sides of an `if` in a closure are evaluated, so this division could fault for elements that take the other side: divide outside the closure".into()
+}
+
+pub(crate) fn closure_parameters() -> String {
+    "`map` takes a closure of one element, as in `t.map(|v| v * 2.0)`".into()
 }
 
 pub(crate) fn exit_in_operand(what: &str) -> String {

@@ -132,6 +132,13 @@ impl Checker<'_, '_, '_> {
             Ty::Tensor { .. } => vocabulary::tensor_method(&text),
             Ty::View { mutable: true, .. } if text == "load_padded" || text == "grid" => None,
             Ty::View { .. } => vocabulary::view_method(&text),
+            Ty::Tile(el, _) if self.lanes > 0 => {
+                let element = match self.infer.finish(&Ty::Scalar(el)).element() {
+                    Some(super::types::El::Is(e)) => e.known(),
+                    _ => None,
+                };
+                scalar_method(&text, element)
+            }
             Ty::Tile(..) => vocabulary::tile_method(&text),
             Ty::Scalar(el) => {
                 let element = match self.infer.finish(&Ty::Scalar(el)).element() {
@@ -183,6 +190,9 @@ impl Checker<'_, '_, '_> {
         for arg in args {
             let ty = self.expr(arg, None);
             self.rule(arg.span, &ty, ElementRule::LiteralGiven("helper"));
+        }
+        if self.lanes > 0 {
+            self.report.error(e.span, messages::closure_content("calls of helpers"));
         }
         let (types, consts) = self.given_arguments(generics);
         let id = self.names.import(path.clone(), e.span);

@@ -33,6 +33,18 @@ impl Checker<'_, '_, '_> {
 
     fn expr_kind(&mut self, e: &Expr, expected: Option<&Ty>) -> Ty {
         match &e.kind {
+            ExprKind::If(_, _, None)
+            | ExprKind::Loop(_)
+            | ExprKind::Return(_)
+            | ExprKind::Assert(..)
+            | ExprKind::Assign(..)
+            | ExprKind::AssignOp(..)
+                if self.lanes > 0 =>
+            {
+                let what = "statements other than `let`, and `if` without `else`";
+                self.report.error(e.span, messages::closure_content(what));
+                Ty::Error
+            }
             ExprKind::Error => Ty::Error,
             ExprKind::Int(_, suffix) => {
                 Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Int), El::known))
@@ -49,6 +61,9 @@ impl Checker<'_, '_, '_> {
                 self.unary(x, ElementRule::Unary(cutile_ir::op::UnaryOp::Not), expected, e.span)
             }
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.span),
+            ExprKind::And(a, b) | ExprKind::Or(a, b) if self.lanes > 0 => {
+                self.lane_logic(a, b, e.span)
+            }
             ExprKind::And(a, b) | ExprKind::Or(a, b) => {
                 self.expect(a, &Ty::bool());
                 self.expect(b, &Ty::bool());
@@ -66,6 +81,9 @@ impl Checker<'_, '_, '_> {
             ExprKind::Tuple(list) => self.tuple(list, expected),
             ExprKind::Array(list) => self.array(list, expected),
             ExprKind::Repeat(x, len) => self.repeat(x, len, expected),
+            ExprKind::If(cond, on_true, Some(on_false)) if self.lanes > 0 => {
+                self.lane_choice(cond, on_true, on_false, e.span)
+            }
             ExprKind::If(cond, on_true, on_false) => {
                 self.if_else(cond, on_true, on_false.as_deref(), expected)
             }
@@ -229,6 +247,9 @@ impl Checker<'_, '_, '_> {
         );
         match op {
             Operator::Binary(op) => {
+                if self.lane_branches > 0 && op.may_fault() {
+                    self.rule(span, &ty, ElementRule::NoFault);
+                }
                 self.rule(span, &ty, ElementRule::Binary(op));
                 ty
             }
@@ -382,6 +403,9 @@ impl Checker<'_, '_, '_> {
                 // A literal takes the type that it is cast to.
                 let is_literal = self.infer.kind(a) == Some(Kind::Int);
                 let _ = is_literal && self.infer.unify_el(a, El::Is(b));
+            }
+            (tile @ Ty::Tile(..), Ty::Scalar(el)) if self.lanes > 0 => {
+                return tile.with_element(el);
             }
             (Ty::Tile(..), _) => self.report.error(span, messages::cast_of_tile()),
             _ => {}

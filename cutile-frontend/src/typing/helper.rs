@@ -57,6 +57,9 @@ impl Checker<'_, '_, '_> {
             {
                 self.report.error(arg.span, messages::sub_tensor_as_shared(&helper.name));
             }
+            if let (true, Ty::Scalar(_), Ty::Tile(..)) = (self.lanes > 0, declared, &got) {
+                self.report.error(arg.span, messages::closure_content("calls of helpers"));
+            }
             let fits = self.matches(declared, &got, &mut bindings)
                 && bindings.substitute(declared).is_none_or(|ty| self.infer.unify(&ty, &got));
             if !fits {
@@ -99,6 +102,8 @@ impl Checker<'_, '_, '_> {
             loops: Vec::new(),
             result: Ty::unit(),
             rules: Vec::new(),
+            lanes: 0,
+            lane_branches: 0,
             unknown_results: Vec::new(),
         };
         let params = helper.params.iter().map(|p| checker.ty(&p.ty)).collect();

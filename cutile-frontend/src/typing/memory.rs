@@ -23,6 +23,9 @@ impl Checker<'_, '_, '_> {
         word: Word,
         args: &[&Expr],
     ) -> (Ty, Option<u32>) {
+        if self.lanes > 0 && word != Word::ShapeOf {
+            self.report.error(e.span, messages::closure_content("loads and stores"));
+        }
         let ty = match word {
             Word::LoadLike(rank) => self.load_like(args, rank),
             Word::LoadOwn => match self.tensor(args[0]) {

@@ -6,6 +6,7 @@ mod control;
 mod expr;
 mod helper;
 mod infer;
+mod lanes;
 mod memory;
 pub mod types;
 mod word;
@@ -118,6 +119,8 @@ pub(crate) enum ElementRule {
     UnaryFunction(UnaryOp),
     /// A function of two operands.
     BinaryFunction(BinaryOp),
+    /// May not fault: the elements for which it would may be those that a branch excludes.
+    NoFault,
     Float(&'static str),
     Bool(&'static str),
     /// The result of `iota`, conversions: anything numeric.
@@ -142,6 +145,10 @@ pub struct Checker<'a, 'n, 'm> {
     loops: Vec<LoopScope>,
     result: Ty,
     rules: Vec<(Span, El, bool, ElementRule)>,
+    /// How many closures of `map` are around: in them an element is typed as the tile that it stands for.
+    lanes: u32,
+    /// How many `if`s and right sides of `&&` and `||` are around in the innermost closure.
+    lane_branches: u32,
     /// Calls whose result type must come from elsewhere.
     unknown_results: Vec<(ExprId, Span, String)>,
 }
@@ -158,6 +165,8 @@ pub fn check(names: &mut FunctionNames<'_, '_>, report: &mut Report) -> Typed {
         loops: Vec::new(),
         result: Ty::unit(),
         rules: Vec::new(),
+        lanes: 0,
+        lane_branches: 0,
         unknown_results: Vec::new(),
     };
     let errors = checker.report.count();
@@ -409,6 +418,12 @@ impl Checker<'_, '_, '_> {
         else {
             return;
         };
+        if let ElementRule::NoFault = rule {
+            if element.is_integer() {
+                self.report.error(span, messages::closure_division());
+            }
+            return;
+        }
         let numeric = element.has_arithmetic() || element == Element::Bool;
         let message = match rule {
             ElementRule::Unary(op) | ElementRule::UnaryFunction(op)

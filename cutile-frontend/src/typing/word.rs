@@ -53,6 +53,9 @@ impl Checker<'_, '_, '_> {
             Word::Unary(op) => self.unary_word(op, args[0], expected, e),
             Word::Binary(op) => {
                 let ty = self.operands(args[0], args[1], e);
+                if self.lane_branches > 0 && op.may_fault() {
+                    self.rule(e.span, &ty, ElementRule::NoFault);
+                }
                 self.rule(e.span, &ty, ElementRule::BinaryFunction(op));
                 ty
             }
@@ -72,6 +75,7 @@ impl Checker<'_, '_, '_> {
                 ty
             }
             Word::Mma => self.mma(args),
+            Word::Map => return self.map(e, args),
             _ => {
                 let (ty, at) = self.memory_word(e, word, args);
                 axis = at;
@@ -405,7 +409,7 @@ fn arity(word: Word) -> usize {
         | Word::Partition
         | Word::PartitionMut => 2,
         Word::ViewLoad | Word::TileCount | Word::Binary(_) | Word::Compare(_) => 2,
-        Word::Reshape | Word::Broadcast | Word::Permute | Word::Reduce(_) => 2,
+        Word::Reshape | Word::Broadcast | Word::Permute | Word::Reduce(_) | Word::Map => 2,
         Word::LoadTile
         | Word::ViewLoadPadded
         | Word::ViewStore

@@ -181,6 +181,39 @@ fn failed_assertions_say_their_text() {
 }
 
 #[test]
+fn closures_see_one_element_at_a_time() {
+    let source = "
+        #[cutile::entry()]
+        fn k<const S: [i32; 1]>(limit: f32, x: &Tensor<f32, {[-1]}>, y: &mut Tensor<i32, S>) {
+            let t = load_tile_like(x, y).map(|v| if v > limit || v < -limit && limit > 0.0 {
+                let capped = limit.min(v);
+                capped * 2.0
+            } else if v == 0.0 {
+                100.0
+            } else {
+                v.abs()
+            });
+            let odd = t.map(|v| v as i32 % 2 == 1);
+            y.store(select(odd, t.map(|v| -(v as i32)), t.convert::<i32>()));
+        }";
+    let mut x = [0.0f32, 1.0, -2.0, 3.5, -7.0, 5.0];
+    let mut y = [0; 6];
+    run(source, "S=[4]", &mut [3.0.into(), (&mut x).into(), (&mut y).into()], 2).unwrap();
+    let limit = 3.0f32;
+    let expected = x.map(|v| {
+        let t = if v > limit || v < -limit && limit > 0.0 {
+            limit.min(v) * 2.0
+        } else if v == 0.0 {
+            100.0
+        } else {
+            v.abs()
+        };
+        if t as i32 % 2 == 1 { -(t as i32) } else { t as i32 }
+    });
+    assert_eq!(y, expected);
+}
+
+#[test]
 fn every_family_has_its_operation() {
     insta::assert_snapshot!(ir(r#"
         #[cutile::entry()]

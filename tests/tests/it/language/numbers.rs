@@ -29,6 +29,20 @@ mod kernels {
     }
 
     #[cutile::entry()]
+    fn hard_sigmoid<const S: [i32; 1]>(slope: f32, y: &mut Tensor<f32, S>) {
+        y.store(y.load().map(|v| {
+            let line = v * slope + 0.5;
+            if line < 0.0 || line.is_nan() {
+                0.0
+            } else if line > 1.0 {
+                1.0
+            } else {
+                line
+            }
+        }));
+    }
+
+    #[cutile::entry()]
     fn product<const BM: i32, const BN: i32>(
         x: &Tensor<f32, { [-1, 64] }>,
         y: &Tensor<f32, { [64, -1] }>,
@@ -62,6 +76,13 @@ fn bools_are_logical() {
     let z = api::from_slice(&[t, f, t, f], [4]);
     let (_, _, y) = kernels::flags(x, z, api::zeros::<i32>([4]).partition([4])).sync().unwrap();
     assert_eq!(y.unpartition().into_host_vec().sync().unwrap(), [111, 101, 101, 100]);
+}
+
+#[test]
+fn closures_map_elements() {
+    let y = api::from_slice(&[-10.0f32, 0.0, 1.0, 10.0, f32::NAN], [5]).partition([2]);
+    let (_, y) = kernels::hard_sigmoid(0.25, y).sync().unwrap();
+    assert_eq!(y.unpartition().into_host_vec().sync().unwrap(), [0.0, 0.5, 0.75, 1.0, 0.0]);
 }
 
 #[test]
