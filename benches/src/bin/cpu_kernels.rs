@@ -111,7 +111,7 @@ fn saxpy(
     compare(
         name,
         // SAFETY: the vectors outlive the call, and nothing else uses them during it.
-        || Ok(unsafe { program.run(&args, &grid, threads)? }),
+        || unsafe { program.run(&args, &grid, threads) }.map_err(Into::into),
         || {
             std::thread::scope(|scope| {
                 for (x, y) in x.chunks(portion).zip(plain.chunks_mut(portion)) {
@@ -164,7 +164,7 @@ fn product(size: usize, threads: usize) -> Result<(), Box<dyn Error>> {
     compare(
         &format!("matrix product, {size} cubed"),
         // SAFETY: the vectors outlive the call, and nothing else uses them during it.
-        || Ok(unsafe { program.run(&args, &grid, threads)? }),
+        || unsafe { program.run(&args, &grid, threads) }.map_err(Into::into),
         // SAFETY: three square matrices of that size, row-major, of which only `plain` is written.
         || unsafe {
             gemm::gemm(
@@ -233,7 +233,10 @@ fn softmax(rows: usize, columns: usize, threads: usize) -> Result<(), Box<dyn Er
     compare(
         &format!("softmax, {rows} rows of {columns}"),
         // SAFETY: the vectors outlive the call, and nothing else uses them during it.
-        || Ok(unsafe { program.run(&args, &[rows.div_ceil(4) as u32, 1], threads)? }),
+        || {
+            unsafe { program.run(&args, &[rows.div_ceil(4) as u32, 1], threads) }
+                .map_err(Into::into)
+        },
         || {
             std::thread::scope(|scope| {
                 for (x, y) in x.chunks(portion).zip(plain.chunks_mut(portion)) {
