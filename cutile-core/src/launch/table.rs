@@ -117,3 +117,67 @@ impl<T> BuildCell<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use cuda_async::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn each_entry_is_made_once_whoever_asks_first() {
+        let table = Table::new();
+        let made = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for thread in 0..8 {
+                let (table, made) = (&table, &made);
+                scope.spawn(move || {
+                    for n in (0..100).map(|i| (i * 7 + thread) % 100) {
+                        let entry = table.get(
+                            |e| *e == n,
+                            || {
+                                made.fetch_add(1, Ordering::Relaxed);
+                                n
+                            },
+                        );
+                        assert_eq!(*entry, n);
+                    }
+                });
+            }
+        });
+        let mut count = 0;
+        let mut place = &table.first;
+        while let Some(node) = place.get() {
+            count += 1;
+            place = &node.next;
+        }
+        // A thread that loses the race for a place has made nothing.
+        assert_eq!((count, made.into_inner()), (100, 100));
+    }
+
+    #[test]
+    fn one_builds_and_the_others_wait() {
+        let cell = BuildCell::new();
+        let mut started = 0;
+        let poll =
+            |started: &mut i32| cell.poll(Waker::noop(), || *started += 1).map_ok(|n: &i32| *n);
+        assert!(poll(&mut started).is_pending());
+        assert!(poll(&mut started).is_pending());
+        assert_eq!(started, 1);
+        cell.finish(Ok(7));
+        assert!(matches!(poll(&mut started), Poll::Ready(Ok(7))));
+        assert_eq!(started, 1);
+    }
+
+    #[test]
+    fn a_failure_is_told_and_then_tried_again() {
+        let cell: BuildCell<i32> = BuildCell::new();
+        let site = || ErrorKind::Panicked { site: "a test", message: String::new() };
+        assert!(cell.poll(Waker::noop(), || cell.finish(Err(site().into()))).is_pending());
+        assert!(matches!(cell.poll(Waker::noop(), || unreachable!()), Poll::Ready(Err(_))));
+        assert!(matches!(cell.poll(Waker::noop(), || cell.finish(Ok(1))), Poll::Ready(Ok(1))));
+    }
+}

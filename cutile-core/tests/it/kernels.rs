@@ -121,3 +121,12 @@ pub(crate) fn damaged(limit: i32) -> impl GridLaunch<Args = (i32,)> {
     static KERNEL: KernelDef = KernelDef::new(b"cutile");
     launch_grid(&KERNEL, [], [], zip((limit,)))
 }
+
+/// A launcher that names another element type than its arguments have, or another const than the kernel takes.
+pub(crate) fn mistyped(
+    types: DType,
+    flag: i64,
+) -> impl Launch<Args = (f32, Partition<Tensor<f32>>)> {
+    let y = cutile_core::api::zeros::<f32>([4]).partition([4]);
+    launch(kernel!("mistyped", FILL), [types], [flag], zip((1.0f32, y)))
+}

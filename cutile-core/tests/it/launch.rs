@@ -4,7 +4,7 @@ use cuda_async::HostOptions;
 use cutile_core::prelude::*;
 use cutile_core::{LaunchError, LaunchReason, api};
 
-use crate::kernels::{check, copy, damaged, fill, mistaken, saxpy};
+use crate::kernels::{check, copy, damaged, fill, mistaken, mistyped, saxpy};
 
 fn ones(shape: &[usize]) -> Tensor<f32> {
     api::ones(shape).sync().unwrap()
@@ -211,6 +211,16 @@ fn launchers_of_another_version_are_told_so() {
     assert!(matches!(reason, LaunchReason::Signature { given: 1, expected: 0, .. }), "{text}");
     let (reason, _) = refused(damaged(1).grid([1]).sync());
     assert!(matches!(reason, LaunchReason::Damaged(_)));
+}
+
+#[test]
+fn element_types_and_consts_are_checked_whoever_wrote_the_launcher() {
+    assert!(mistyped(DType::F32, 1).sync().is_ok());
+    let (reason, text) = refused(mistyped(DType::F16, 1).sync());
+    assert!(matches!(reason, LaunchReason::Type { .. }), "{text}");
+    assert!(text.contains("`v`") && text.contains("f16") && text.contains("f32"), "{text}");
+    let (reason, text) = refused(mistyped(DType::F32, 2).sync());
+    assert!(matches!(reason, LaunchReason::Const { given: 2, .. }), "{text}");
 }
 
 #[test]
