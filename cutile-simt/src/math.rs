@@ -394,20 +394,24 @@ through_f32!(Bf16: exp exp2 log log2 sqrt rsqrt tanh sin cos erf sigmoid floor c
 /// Whether [`quotient`] is the correctly rounded a / b: no intermediate can overflow or lose bits.
 #[inline(always)]
 pub fn divides(a: f32, b: f32) -> bool {
-    let magnitude = |x: f32| f32::from_bits(x.to_bits() & 0x7fff_ffff);
     const LARGE: f32 = (1u64 << 60) as f32;
-    let ordinary = |x: f32| magnitude(x) > 1.0 / LARGE && magnitude(x) < LARGE;
-    ordinary(b) & (ordinary(a) | ((a == 0.0) & (b > 0.0)))
+    let ordinary = |x: f32| {
+        let magnitude = <f32 as Float>::abs(x);
+        (magnitude > 1.0 / LARGE) & (magnitude < LARGE)
+    };
+    ordinary(b) & (ordinary(a) | (a == 0.0))
 }
 
 /// a / b by a correctly rounded reciprocal, corrected once by the exact remainder (Markstein's theorem). The reciprocal is
 /// shared by all divisions by one number. Right where [`divides`] says so.
 #[inline(always)]
 pub fn quotient(a: f32, b: f32) -> f32 {
+    // By a positive divisor, and with the remainder negated, a zero keeps its sign.
+    let sign = b.to_bits() & 0x8000_0000;
+    let (a, b) = (f32::from_bits(a.to_bits() ^ sign), f32::from_bits(b.to_bits() ^ sign));
     let y = intrinsics::rcp_approx_f32(b);
     let y = intrinsics::fma_f32(intrinsics::fma_f32(-b, y, 1.0), y, y);
     let q = a * y;
-    // The remainder negated: so a zero keeps its sign, by a positive divisor.
     intrinsics::fma_f32(-y, intrinsics::fma_f32(b, q, -a), q)
 }
 

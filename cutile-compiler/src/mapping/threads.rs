@@ -53,7 +53,7 @@ fn memory_warps(f: &Function) -> u32 {
     });
     let vector = (16 / narrowest as u32).max(1);
     let wanted = largest.div_ceil(64 * vector).next_power_of_two();
-    let needed = largest.div_ceil(32 * 64).next_power_of_two().min(32);
+    let needed = largest.div_ceil(32 * 32).next_power_of_two().min(32);
     wanted.clamp(1, 8).max(needed)
 }
 
