@@ -57,7 +57,7 @@ impl Frame<'_> {
         pass.lengths = lengths;
     }
 
-    /// Takes up the lanes of a program that only streams ([`Plan::stream`]). Neighbours that go on
+    /// Takes up the lanes of a program that only streams (`Plan::stream`). Neighbours that go on
     /// where it ends are run with it, so that rows of a tensor are read on and on.
     ///
     /// # Safety
