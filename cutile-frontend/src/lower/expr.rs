@@ -70,25 +70,14 @@ impl Lower<'_> {
             ExprKind::Tuple(list) | ExprKind::Array(list) => {
                 Val::List(list.iter().map(|e| self.expr(e)).collect())
             }
-            ExprKind::Repeat(x, _) => {
-                let val = self.expr(x);
-                match &ty {
-                    Ty::Array(_, n) => Val::List(vec![val; *n]),
-                    _ => Val::None,
-                }
-            }
+            ExprKind::Repeat(x, _) => self.repeat(x, &ty),
             ExprKind::If(cond, on_true, on_false) => {
                 self.if_else(cond, on_true, on_false.as_deref(), &ty)
             }
             ExprKind::Block(block) => self.block(block, &ty),
             ExprKind::Loop(l) => self.loop_expr(e.id, l, &ty),
             ExprKind::Break(_, value) => self.break_expr(e, value.as_deref()),
-            ExprKind::Continue(_) => {
-                if let Some(l) = self.typed.loops.get(&e.id) {
-                    self.set_flag(Exit::Continue(l.0), true);
-                }
-                Val::None
-            }
+            ExprKind::Continue(_) => self.continue_expr(e),
             ExprKind::Return(value) => self.return_expr(value.as_deref()),
             ExprKind::Ref(_, x) => self.expr(x),
             ExprKind::ConstShape(_) => match &ty {
@@ -97,14 +86,31 @@ impl Lower<'_> {
                 }
                 _ => Val::None,
             },
-            ExprKind::Assert(cond, message) => {
-                let cond = self.one(cond);
-                self.at(e.span);
-                self.b.effect(ProgramOp::Assert { cond, message: Message(message.clone()) });
-                Val::List(Vec::new())
-            }
+            ExprKind::Assert(cond, message) => self.assert(e, cond, message),
             ExprKind::ConstArray(_) | ExprKind::Closure(..) | ExprKind::Error => Val::None,
         }
+    }
+
+    fn repeat(&mut self, x: &Expr, ty: &Ty) -> Val {
+        let val = self.expr(x);
+        match ty {
+            Ty::Array(_, n) => Val::List(vec![val; *n]),
+            _ => Val::None,
+        }
+    }
+
+    fn assert(&mut self, e: &Expr, cond: &Expr, message: &str) -> Val {
+        let cond = self.one(cond);
+        self.at(e.span);
+        self.b.effect(ProgramOp::Assert { cond, message: Message(message.into()) });
+        Val::List(Vec::new())
+    }
+
+    fn continue_expr(&mut self, e: &Expr) -> Val {
+        if let Some(l) = self.typed.loops.get(&e.id) {
+            self.set_flag(Exit::Continue(l.0), true);
+        }
+        Val::None
     }
 
     /// Lowers an expression that is one value.
