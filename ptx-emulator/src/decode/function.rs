@@ -12,7 +12,7 @@ use super::op::*;
 use super::scope::{Scopes, Symbol, rows, special};
 
 /// Most rows a function may have, so that a frame's size is bounded.
-const MAX_REGISTERS: u32 = 1 << 20;
+const MAX_REGISTERS: u32 = 1 << 16;
 /// Most bytes of local memory a thread may declare (the limit of the hardware).
 const MAX_FRAME: u64 = 512 << 10;
 

@@ -75,9 +75,9 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// All checks, a budget of 10^11 thread-instructions, all cores.
+    /// All checks, a budget of 10^10 thread-instructions (minutes), all cores.
     fn default() -> Self {
-        Self { checks: Checks::ALL, instruction_budget: 100_000_000_000, workers: 0 }
+        Self { checks: Checks::ALL, instruction_budget: 10_000_000_000, workers: 0 }
     }
 }
 

@@ -4,6 +4,9 @@ use super::ast::*;
 use super::lex::Kind;
 use super::{ParseError, Parser};
 
+/// Bytes that a variable may have: what a host surely can give.
+const MAX_VARIABLE: u64 = 1 << 31;
+
 impl<'a> Parser<'a> {
     /// The whole text.
     pub(super) fn module(&mut self) -> Result<Tree, ParseError> {
@@ -310,7 +313,7 @@ impl<'a> Parser<'a> {
             bytes = bytes.and_then(|b| b.checked_mul(count));
         }
         let bytes = bytes
-            .filter(|&b| b < 1 << 40)
+            .filter(|&b| b < MAX_VARIABLE)
             .ok_or_else(|| ParseError::new(line, format!("`{name}` is too large")))?;
         let align = align.unwrap_or(unit as u32);
         Ok(Variable {

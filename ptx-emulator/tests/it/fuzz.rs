@@ -135,3 +135,28 @@ fn bytes_that_are_no_program() {
         exercise(&format!(".version 8.0 .target sm_80 .address_size 64 .entry k() {{ {text} }}"));
     }
 }
+
+#[test]
+fn programs_that_want_too_much_are_refused() {
+    let kernel = |body: &str| format!(".version 8.0 .target sm_80 .address_size 64 {body}");
+    for body in [
+        ".entry k() { .reg .b32 %r<99999999>; ret; }",
+        ".entry k() { .reg .b32 %r<60000>, %s<60000>; ret; }",
+        ".entry k() { .local .b8 x[600000]; ret; }",
+        ".global .b8 x[99999999999];",
+        ".global .b64 x[99999999999999999];",
+        ".shared .b8 x[99999999]; .entry k() { ret; }",
+        ".entry k(.param .b8 x[40000]) { ret; }",
+    ] {
+        let error = Module::parse(&kernel(body)).err().unwrap_or_else(|| panic!("{body}"));
+        assert!(error.line == 1, "{error}");
+    }
+    // Endless recursion ends in a report.
+    let text =
+        kernel(".func f() { .local .b8 x[64]; call.uni f; ret; } .entry k() { call.uni f; ret; }");
+    let program = Module::parse(&text).unwrap().load(&Arc::new(Memory::new())).unwrap();
+    let report = program
+        .launch("k", &Launch::new([1; 3], [32, 1, 1]), &[], &Options::default())
+        .unwrap_err();
+    assert!(report.to_string().contains("stack overflow"), "{report}");
+}
