@@ -181,7 +181,8 @@ fn loom(_: &Scope) -> Outcome {
 /// Every kernel of the workspace, with both flavours of core: PTX that passes its checks, that ptxas takes, and that costs no
 /// more than the table says.
 fn kernels(_: &Scope) -> Outcome {
-    let build = ["run", "--quiet", "--package", "xtask", "--", "build-kernels"];
+    // With the features of the steps before, so that nothing is compiled once more.
+    let build = ["run", "--quiet", "--package", "xtask", "--", "build-kernels", ALL];
     let mut plain = cargo(&build);
     plain.arg("--check");
     let mut hardened = cargo(&build);
