@@ -126,7 +126,7 @@ pub fn rand<T: HostFloat>(
     shape: impl IntoShape,
     seed: u64,
 ) -> impl DeviceOperation<Output = Tensor<T>> {
-    by_position(shape.into_shape(), move |position| random::uniform(position, seed))
+    computed(shape.into_shape(), move |count| Ok(random::uniforms(count, seed)))
 }
 
 /// Normal random numbers with mean 0 and standard deviation 1, from the same generator as [`rand`].
@@ -141,7 +141,7 @@ pub fn randn<T: HostFloat>(
     shape: impl IntoShape,
     seed: u64,
 ) -> impl DeviceOperation<Output = Tensor<T>> {
-    by_position(shape.into_shape(), move |position| random::normal(position, seed))
+    computed(shape.into_shape(), move |count| Ok(random::normals(count, seed)))
 }
 
 /// A tensor with these elements, in row-major order. The slice is copied by this call.
@@ -207,17 +207,6 @@ fn upload<T: HostElement>(
     let tensor: Tensor<T> = unsafe { uninit(ctx, shape) }?;
     ctx.upload_vec(&tensor.raw().buffer, 0, elements)?;
     Ok(tensor)
-}
-
-fn by_position<T, F>(
-    shape: Shape,
-    element: F,
-) -> impl DeviceOperation<Output = Tensor<T>> + use<T, F>
-where
-    T: HostElement,
-    F: Fn(u64) -> T + Send,
-{
-    computed(shape, move |count| Ok((0..count as u64).map(element).collect()))
 }
 
 /// The value as a pattern that a device can repeat, 1, 2 or 4 bytes wide, if it is one.

@@ -26,9 +26,13 @@ use crate::host::{ReadTensor, Tensor, TensorOperation};
 /// # Ok(())
 /// # }
 /// ```
-pub fn copy_to<X: ReadTensor>(
-    x: impl IntoDeviceOperation<X>,
+pub fn copy_to<X, I>(
+    x: I,
     device: &Device,
-) -> impl DeviceOperation<Output = Tensor<X::Element>> {
+) -> impl DeviceOperation<Output = Tensor<X::Element>> + use<X, I>
+where
+    X: ReadTensor,
+    I: IntoDeviceOperation<X>,
+{
     x.into_operation().copy_to(device)
 }

@@ -30,28 +30,43 @@ fn philox_block(mut c: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     c
 }
 
-/// The uniform number in [0, 1) at a position.
-pub(crate) fn uniform<T: HostFloat>(position: u64, seed: u64) -> T {
-    let per_block = (4 / T::UNIFORM_WORDS) as u64;
-    let words = philox(position / per_block, seed);
-    let first = (position % per_block) as usize * T::UNIFORM_WORDS;
-    T::uniform(&words[first..first + T::UNIFORM_WORDS])
+/// The uniform numbers in [0, 1) at the first positions.
+pub(crate) fn uniforms<T: HostFloat>(count: usize, seed: u64) -> Vec<T> {
+    by_block(count, 4 / T::UNIFORM_WORDS, seed, |words, i| {
+        let first = i * T::UNIFORM_WORDS;
+        T::uniform(&words[first..first + T::UNIFORM_WORDS])
+    })
 }
 
-/// The standard normal number at a position, by the Box-Muller transform: two neighbours share a pair of uniforms.
-pub(crate) fn normal<T: HostFloat>(position: u64, seed: u64) -> T {
-    let pairs_per_block = (2 / T::UNIFORM_WORDS) as u64;
-    let pair = position / 2;
-    let words = philox(pair / pairs_per_block, seed);
-    let first = (pair % pairs_per_block) as usize * 2 * T::UNIFORM_WORDS;
-    let number = |at: usize| match T::UNIFORM_WORDS {
-        2 => f64::uniform(&words[at..at + 2]),
-        _ => f64::from(words[at]) / 4_294_967_296.0,
+/// The standard normal numbers at the first positions, by the Box-Muller transform: two neighbours share a pair of uniforms.
+pub(crate) fn normals<T: HostFloat>(count: usize, seed: u64) -> Vec<T> {
+    let number = |words: &[u32]| match T::UNIFORM_WORDS {
+        2 => f64::uniform(words),
+        _ => f64::from(words[0]) / 4_294_967_296.0,
     };
-    // 1 - u lies in (0, 1], where the logarithm is finite.
-    let radius = (-2.0 * (-number(first)).ln_1p()).sqrt();
-    let angle = std::f64::consts::TAU * number(first + T::UNIFORM_WORDS);
-    T::from_f64(radius * if position.is_multiple_of(2) { angle.cos() } else { angle.sin() })
+    by_block(count, 4 / T::UNIFORM_WORDS, seed, |words, i| {
+        let pair = &words[i / 2 * 2 * T::UNIFORM_WORDS..][..2 * T::UNIFORM_WORDS];
+        // 1 - u lies in (0, 1], where the logarithm is finite.
+        let radius = (-2.0 * (-number(pair)).ln_1p()).sqrt();
+        let angle = std::f64::consts::TAU * number(&pair[T::UNIFORM_WORDS..]);
+        T::from_f64(radius * if i.is_multiple_of(2) { angle.cos() } else { angle.sin() })
+    })
+}
+
+/// `count` elements, so many from each block of words: `element` gets the words and the element's number in the block.
+fn by_block<T>(
+    count: usize,
+    per_block: usize,
+    seed: u64,
+    element: impl Fn(&[u32; 4], usize) -> T,
+) -> Vec<T> {
+    let mut elements = Vec::with_capacity(count);
+    for block in 0..count.div_ceil(per_block) {
+        let words = philox(block as u64, seed);
+        let here = per_block.min(count - elements.len());
+        elements.extend((0..here).map(|i| element(&words, i)));
+    }
+    elements
 }
 
 #[cfg(test)]
@@ -80,21 +95,32 @@ mod tests {
 
     #[test]
     fn moments_are_those_of_the_distributions() {
-        let n = 100_000;
-        let mean = |f: &dyn Fn(u64) -> f64| (0..n).map(f).sum::<f64>() / n as f64;
-        assert!((mean(&|i| uniform::<f64>(i, 7)) - 0.5).abs() < 0.005);
-        assert!((mean(&|i| f64::from(uniform::<f32>(i, 7))) - 0.5).abs() < 0.005);
-        assert!(mean(&|i| normal::<f64>(i, 7)).abs() < 0.02);
-        assert!((mean(&|i| normal::<f64>(i, 7).powi(2)) - 1.0).abs() < 0.02);
-        assert!((mean(&|i| f64::from(normal::<f32>(i, 7)).powi(2)) - 1.0).abs() < 0.02);
-        assert!(mean(&|i| normal::<f64>(i, 7) * normal::<f64>(i ^ 1, 7)).abs() < 0.02);
+        let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
+        let widened = |numbers: Vec<f32>| numbers.into_iter().map(f64::from).collect::<Vec<_>>();
+        for uniform in [uniforms::<f64>(100_000, 7), widened(uniforms(100_000, 7))] {
+            assert!((mean(&uniform) - 0.5).abs() < 0.005);
+        }
+        for normal in [normals::<f64>(100_000, 7), widened(normals(100_000, 7))] {
+            assert!(mean(&normal).abs() < 0.02);
+            let squares: Vec<f64> = normal.iter().map(|v| v * v).collect();
+            assert!((mean(&squares) - 1.0).abs() < 0.02);
+            let neighbours: Vec<f64> =
+                normal.chunks_exact(2).map(|pair| pair[0] * pair[1]).collect();
+            assert!(mean(&neighbours).abs() < 0.02);
+        }
+    }
+
+    #[test]
+    fn more_numbers_begin_with_the_same() {
+        let many = normals::<f32>(11, 3);
+        assert!((0..11).all(|n| normals::<f32>(n, 3) == many[..n]));
+        assert!((0..11).all(|n| uniforms::<f64>(n, 3) == uniforms::<f64>(11, 3)[..n]));
     }
 
     #[test]
     fn neighbours_and_seeds_differ() {
-        let first: Vec<f32> = (0..8).map(|i| uniform(i, 1)).collect();
-        let second: Vec<f32> = (0..8).map(|i| uniform(i, 2)).collect();
-        assert_ne!(first, second);
+        let first = uniforms::<f32>(8, 1);
+        assert_ne!(first, uniforms::<f32>(8, 2));
         assert!((1..8).all(|i| first[i] != first[0]));
     }
 }

@@ -95,7 +95,10 @@ fn copy_buffer(ctx: &mut ExecutionContext<'_>, source: &RawTensor) -> Result<Buf
 impl<T: HostElement> Tensor<T> {
     /// A tensor with the same elements on `device`: an operation that borrows this one and runs on `device`. On the same
     /// device it is a second tensor.
-    pub fn copy_to(&self, device: &Device) -> impl DeviceOperation<Output = Tensor<T>> {
+    pub fn copy_to<'a>(
+        &'a self,
+        device: &Device,
+    ) -> impl DeviceOperation<Output = Tensor<T>> + use<'a, T> {
         use cuda_async::IntoDeviceOperation;
         Op::new(CopyTo::new(self.into_operation(), *device))
     }

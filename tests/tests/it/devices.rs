@@ -49,6 +49,27 @@ fn a_kernel_runs_where_its_arguments_are() {
 }
 
 #[test]
+fn every_device_computes_and_passes_on() {
+    fn check() {
+        let mut x = api::arange::<i32>(10).sync().unwrap();
+        for device in Device::all() {
+            let here = x.copy_to(&device).sync().unwrap();
+            let y = api::zeros::<i32>([10]).schedule(global_policy(device.index())).sync().unwrap();
+            assert_eq!((here.device(), y.device()), (device, device));
+            let (_, y) = double(&here, y.partition([4])).sync().unwrap();
+            x = y.unpartition();
+        }
+        let factor = 1 << Device::count();
+        assert_eq!(
+            x.to_host_vec().sync().unwrap(),
+            (0..10).map(|i| i * factor).collect::<Vec<_>>()
+        );
+    }
+    check(); // with the devices that there are
+    in_child("devices::every_device_computes_and_passes_on", TWO, check);
+}
+
+#[test]
 fn a_policy_places_an_operation_on_its_device() {
     in_child("devices::a_policy_places_an_operation_on_its_device", TWO, || {
         let x = api::ones::<f32>([4]).schedule(global_policy(1)).sync().unwrap();
