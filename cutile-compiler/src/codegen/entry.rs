@@ -13,6 +13,9 @@ use cutile_ir::{Element, Op, ParamRole, Type};
 /// The most axes that a grid has.
 const GRID_AXES: usize = cutile_ir::MAX_RANK;
 
+/// Threads of a multiprocessor that keep memory busy with a few 16-byte accesses each.
+const BUSY_THREADS: u32 = 1536;
+
 /// How a scalar is passed.
 fn scalar_kind(e: Element) -> ScalarKind {
     match (e, e.bytes()) {
@@ -266,23 +269,33 @@ impl<'k> Emitter<'k> {
         self.settings.arch.major >= 9
     }
 
-    /// Blocks that should fit one multiprocessor at once: two where registers may be left for it, since one block then
-    /// computes while the other waits. Where two would spill, the pipeline asks for one.
+    /// Blocks that should fit one multiprocessor at once, so that some compute while others wait: two for products whose
+    /// accumulators leave registers for it, enough to keep memory busy for everything else that is small. Where that would
+    /// spill, the pipeline asks for one.
     fn blocks_together(&self, shared: u32) -> u32 {
-        let mut accumulators = 0;
+        let threads = self.mapping.threads();
+        let (mut products, mut accumulators, mut largest) = (false, 0, 0);
         self.f.body.for_each_op(&mut |op| {
-            if let (OpKind::Matrix(_), [r]) = (&op.kind, &op.results[..])
-                && matches!(self.mapping.product(*r), Product::Warp(_))
-            {
+            for r in op.results.iter().filter(|r| self.f.ty(**r).as_tile().is_some()) {
                 let registers = self.mapping.get(self.layout(*r)).register_count();
-                accumulators = accumulators.max(registers);
+                largest = largest.max(registers);
+                if let OpKind::Matrix(_) = &op.kind {
+                    products = true;
+                    if matches!(self.mapping.product(*r), Product::Warp(_)) {
+                        accumulators = accumulators.max(registers);
+                    }
+                }
             }
         });
-        let fits = shared * 2 <= super::scratch::shared_memory_limit(self.settings.arch);
-        let products = (1..=64).contains(&accumulators) && self.mapping.threads() <= 256;
-        let rows = accumulators == 0 && (512..=1024).contains(&self.mapping.threads());
+        let wanted = match products {
+            true if (1..=64).contains(&accumulators) && threads <= 256 => 2,
+            // 40 registers a thread: a tile of 16, and as many more.
+            false if largest <= 16 => BUSY_THREADS / threads,
+            _ => 1,
+        };
+        let fits = super::scratch::shared_memory_limit(self.settings.arch) / shared.max(1);
         let ahead = self.settings.facts == FactsClass::Aligned;
-        if fits && (products || rows) && ahead { 2 } else { 1 }
+        if ahead { wanted.min(fits).max(1) } else { 1 }
     }
 
     /// A comment for each layout in use.
