@@ -7,6 +7,7 @@ use crate::mapping::matrix::Product;
 use crate::ptx::EntryPlan;
 use cutile_bundle::abi::{Blocks, KernelAbi, LaunchConfig, ScalarKind, Slot};
 use cutile_bundle::key::FactsClass;
+use cutile_bundle::target::Arch;
 use cutile_ir::op::{OpKind, ProgramOp};
 use cutile_ir::{Element, Op, ParamRole, Type};
 
@@ -15,6 +16,14 @@ const GRID_AXES: usize = cutile_ir::MAX_RANK;
 
 /// Threads of a multiprocessor that keep memory busy with a few 16-byte accesses each.
 const BUSY_THREADS: u32 = 1536;
+
+/// Blocks that one multiprocessor can hold.
+fn most_blocks(arch: Arch) -> u32 {
+    match (arch.major, arch.minor) {
+        (8, 0) | (9..=10, _) => 32,
+        _ => 16,
+    }
+}
 
 /// How a scalar is passed.
 fn scalar_kind(e: Element) -> ScalarKind {
@@ -290,7 +299,7 @@ impl<'k> Emitter<'k> {
         let wanted = match products {
             true if (1..=64).contains(&accumulators) && threads <= 256 => 2,
             // 40 registers a thread: a tile of 16, and as many more.
-            false if largest <= 16 => BUSY_THREADS / threads,
+            false if largest <= 16 => (BUSY_THREADS / threads).min(most_blocks(self.settings.arch)),
             _ => 1,
         };
         let fits = super::scratch::shared_memory_limit(self.settings.arch) / shared.max(1);
