@@ -2,7 +2,9 @@
 //!
 //! Nothing here knows a tile or an operation: what the generator promised stands in [`EntryPlan`], and is checked.
 
+pub mod check;
 pub mod facts;
+mod instruction;
 pub mod parse;
 pub mod patch;
 mod ptxas;
@@ -12,7 +14,8 @@ use std::collections::BTreeMap;
 
 use cutile_bundle::target::Target;
 
-pub use facts::{Expected, Facts, InstructionClass, Severity, Violation};
+pub use check::{Expected, Severity, Violation};
+pub use facts::{Facts, InstructionClass};
 pub use ptxas::{Assembled, EntryUsage, disassemble};
 pub(crate) use rustc::FLAGS;
 pub use rustc::{Diagnostic, RustcFailure};

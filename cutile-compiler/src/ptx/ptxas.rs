@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use cutile_bundle::target::Arch;
 
-use super::facts::Violation;
+use super::check::Violation;
 use crate::error::{CompileError, IoError};
 
 /// What `ptxas` said of a file.
