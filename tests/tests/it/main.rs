@@ -5,6 +5,7 @@ mod devices;
 mod differential;
 mod documents;
 mod emulated;
+mod everywhere;
 mod field_cases;
 mod in_flight;
 mod language;
