@@ -3,7 +3,7 @@
 //! Forward over the operations; loops are walked until nothing changes, which it does in as many rounds as there are axes
 //! of carried tiles at most, since an axis only ever turns from full to ragged.
 
-use cutile_ir::op::{ArithOp, ControlOp, MatrixOp, MemoryOp, OpKind, Padding, ReduceOp, ShapeOp};
+use cutile_ir::op::{ControlOp, MatrixOp, MemoryOp, OpKind, Padding, ReduceOp, ShapeOp};
 use cutile_ir::{Block, Function, Op, Value};
 use smallvec::SmallVec;
 
@@ -71,7 +71,7 @@ impl Ragged {
         let Some(&r) = op.results.first() else { return new };
         let Some(tile) = f.ty(r).as_tile() else { return new };
         let axes: Axes = match &op.kind {
-            OpKind::Arith(kind) => self.arith(f, op, kind, tile.shape.len()),
+            OpKind::Arith(_) => self.arith(f, op, tile.shape.len()),
             OpKind::Memory(MemoryOp::Load { view, padding: Padding::Clip, .. }) => {
                 let tensor = sources[view.0 as usize].and_then(|t| f.ty(t).as_tensor());
                 let extents = tensor.map(|t| t.extents.iter());
@@ -101,7 +101,7 @@ impl Ragged {
         self.mark(r, &axes) | new
     }
 
-    fn arith(&self, f: &Function, op: &Op, _: &ArithOp, rank: usize) -> Axes {
+    fn arith(&self, f: &Function, op: &Op, rank: usize) -> Axes {
         let mut axes: Axes = SmallVec::from_elem(false, rank);
         for v in op.kind.operands().into_iter().filter(|v| f.ty(*v).as_tile().is_some()) {
             axes.iter_mut().zip(&self.axes[v.0 as usize]).for_each(|(a, b)| *a |= b);

@@ -66,7 +66,7 @@ pub fn accumulators(sizes: Sizes, warps: u32) -> Layout {
         }
     }
     let (m, n) = (|v| unit(2, 0, v), |v| unit(2, 1, v));
-    let mut registers = vec![n(1), m(8), n(8)];
+    let registers = vec![n(1), m(8), n(8)];
     let mut threads = vec![n(2), n(4), m(1), m(2), m(4)];
     let mut extents = [16, 16];
     for (axis, count) in [(1, columns), (0, rows)] {
@@ -77,7 +77,6 @@ pub fn accumulators(sizes: Sizes, warps: u32) -> Layout {
     }
     // Warps beyond what the tile can feed compute the same again.
     threads.resize(5 + warps.trailing_zeros() as usize, unit(2, 0, 0));
-    registers.shrink_to_fit();
     Layout::new(&[sizes.m, sizes.n], &extents, registers, threads)
 }
 

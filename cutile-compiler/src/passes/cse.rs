@@ -2,7 +2,7 @@
 //! count where nobody can write: from parameters that the kernel only reads.
 
 use super::rewrite::Replacements;
-use cutile_ir::op::{MemoryOp, OpKind, Padding};
+use cutile_ir::op::{MemoryOp, OpKind};
 use cutile_ir::{Block, Function, ParamRole, Type, Value};
 use std::collections::{HashMap, HashSet};
 
@@ -84,9 +84,7 @@ impl Cse<'_> {
     fn is_pure(&self, kind: &OpKind) -> bool {
         match kind {
             OpKind::Control(_) => false,
-            OpKind::Memory(MemoryOp::Load { view, padding, .. }) => {
-                self.read_only.contains(view) && matches!(padding, Padding::Clip | Padding::Fill(_))
-            }
+            OpKind::Memory(MemoryOp::Load { view, .. }) => self.read_only.contains(view),
             OpKind::Memory(MemoryOp::Store { .. }) => false,
             OpKind::Program(p) => !matches!(p, cutile_ir::op::ProgramOp::Assert { .. }),
             _ => true,

@@ -24,7 +24,6 @@ fn sweep(block: &mut Block, uses: &[u32]) -> bool {
     block.ops.retain_mut(|op| {
         op.kind.for_each_block_mut(|b| removed |= sweep(b, uses));
         let used = op.results.iter().any(|r| uses[r.0 as usize] > 0);
-        // A loop without effect and without use may still run for ever, which `while` can and `for` cannot.
         let keep = used || op.kind.has_effect() || faulting_step(&op.kind);
         removed |= !keep;
         keep
@@ -32,7 +31,7 @@ fn sweep(block: &mut Block, uses: &[u32]) -> bool {
     removed
 }
 
-/// The step of a loop may be a fault; constants are looked at by the generator alone.
+/// A step of 0 or less is a fault of the loop itself, whatever its body does.
 fn faulting_step(kind: &OpKind) -> bool {
     matches!(kind, OpKind::Control(cutile_ir::op::ControlOp::For { .. }))
 }
