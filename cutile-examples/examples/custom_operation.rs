@@ -13,7 +13,7 @@
 
 use cutile::cuda_async::driver::Driver;
 use cutile::cuda_async::driver::sys::{CUDA_SUCCESS, CUstream};
-use cutile::cuda_async::{DeviceKind, ExecutionContext, with_context};
+use cutile::cuda_async::{DeviceKind, ExecutionContext};
 use cutile::prelude::*;
 
 /// A second tensor with the elements of `x`, copied by code that is not ours.

@@ -6,7 +6,7 @@
 //! | memory | [`Tensor::load`], [`Tensor::store`], [`Tensor::partition`], [`PartitionView::load`], [`PartitionView::load_padded`], [`load_tile`], [`load_tile_like`], [`load_tile_mut`], [`store_tile`], [`num_tiles`] |
 //! | creation | [`full`], [`constant`], [`broadcast_scalar`], [`zeros`], [`ones`], [`iota`] |
 //! | shape | [`reshape`], [`broadcast`], [`permute`], [`transpose`], [`tile_to_scalar`], `const_shape!` |
-//! | arithmetic | operators; [`min`], [`max`], [`minimum`], [`maximum`], [`fma`], [`pow`], [`div_floor`], [`div_ceil`], [`rem_euclid`], [`abs`] |
+//! | arithmetic | operators; [`Tile::map`], [`min`], [`max`], [`minimum`], [`maximum`], [`fma`], [`pow`], [`div_floor`], [`div_ceil`], [`rem_euclid`], [`abs`] |
 //! | math | [`exp`], [`exp2`], [`log`], [`log2`], [`sqrt`], [`rsqrt`], [`tanh`], [`sin`], [`cos`], [`erf`], [`sigmoid`], [`floor`], [`ceil`], [`round`], [`round_even`], [`trunc`] |
 //! | comparison | operators; [`select`], [`is_nan`], [`is_inf`] |
 //! | conversion | [`convert`], [`bitcast`]; `as` for scalars |
