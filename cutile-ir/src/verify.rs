@@ -2,7 +2,7 @@
 //!
 //! 1. A value is defined once, before its uses, in the block of the use or in one around it.
 //! 2. Every result and block parameter has the type that its operation gives it; yields match the
-//!    results that they become. (`structure`)
+//!    results that they become; only scalars and tiles are carried. (`structure`)
 //! 3. Operand and result types suit each operation. (`types`)
 //! 4. Ranks are at most [`MAX_RANK`]; tile extents are at least 1. (`types`)
 //! 5. An entry yields nothing; a view that is stored to belongs to a partitioned parameter.

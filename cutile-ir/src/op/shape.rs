@@ -7,8 +7,9 @@ use crate::module::Value;
 declare_ops! {
     /// The same elements in another shape.
     ShapeOp {
-        /// Row-major order kept, element count equal. An axis that is merged or split and not fully
-        /// valid has no rectangular image: its invalid lanes become 0 and the result is fully valid.
+        /// Row-major order kept, element count equal. An axis that is kept one to one keeps its valid
+        /// length, and an axis of extent 1 that appears is full. Axes that are merged or split have no
+        /// rectangular image: their invalid lanes become 0 and the axes that they make are full.
         Reshape = "reshape" {
             /// The tile.
             x: Value,

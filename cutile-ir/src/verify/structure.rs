@@ -150,6 +150,11 @@ fn control(c: &mut Checker<'_>, op: &Op) {
 }
 
 fn lists(c: &mut Checker<'_>, op: &Op, what: &str, found: &[Value], expected: &[Value]) {
+    if let Some(v) = expected.iter().find(|v| !is_data(c.function.ty(**v))) {
+        let ty = type_text(c.function.ty(*v), c.function);
+        c.fail(op, format!("{what}: only scalars and tiles change in a block, not {ty}"));
+        return;
+    }
     if found.len() != expected.len() {
         let (n, m) = (found.len(), expected.len());
         c.fail(op, format!("{what}: {n} values where {m} are expected"));
@@ -159,6 +164,11 @@ fn lists(c: &mut Checker<'_>, op: &Op, what: &str, found: &[Value], expected: &[
         let expected = c.function.ty(*b).clone();
         same(c, op, what, c.function.ty(*a).clone(), &expected);
     }
+}
+
+/// A value that control flow may carry; which tensor is meant must be known everywhere.
+fn is_data(ty: &Type) -> bool {
+    matches!(ty, Type::Scalar(_) | Type::Tile(_))
 }
 
 fn same(c: &mut Checker<'_>, op: &Op, what: &str, found: Type, expected: &Type) {

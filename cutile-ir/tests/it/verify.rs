@@ -64,6 +64,10 @@ fn every_rule_can_fail() {
             "%c = constant true : bool\n%t = if %c () { yield %a } () { yield %n } : f32",
             "the yields of the second block: expected f32, found i32",
         ),
+        (
+            "%t = for %n %n %n [%x] (%i: i32, %c: tensor f32[?, ?]) { yield %c } : tensor f32[?, ?]",
+            "only scalars and tiles change in a block, not tensor f32[?, ?]",
+        ),
         ("%t = for %n %n %n [%a] (%i: i32, %c: f32) { yield %i } : f32", "the body's yields"),
         ("%t = for %n %n %n [%a] (%i: i64, %c: f32) { yield %c } : f32", "the counter"),
         ("%t = while [%a] (%c: f32) { yield %c } (%d: f32) { yield %d } : f32", "one scalar bool"),
