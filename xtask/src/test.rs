@@ -152,18 +152,22 @@ fn features(_: &Scope) -> Outcome {
 /// Unit and integration tests, by nextest where it is installed: it runs the tests of all crates side by side.
 fn tests(scope: &Scope) -> Outcome {
     let nextest = cargo(&["nextest", "--version"]).output().is_ok_and(|out| out.status.success());
-    let command = if nextest {
-        scope.cargo(
+    let commands = if nextest {
+        vec![scope.cargo(
             &["nextest", "run", "--no-fail-fast", ALL, "--status-level=fail"],
             "--workspace",
             &["--final-status-level=fail", "--failure-output=final", "--no-tests=pass"],
-        )
+        )]
     } else {
-        // Everything but doc tests, which have a step of their own.
-        let targets = ["--lib", "--bins", "--tests", "--examples"];
-        scope.cargo(&["test", "--no-fail-fast", ALL], "--workspace", &targets)
+        // Everything but doc tests, which have a step of their own. Examples are programs that tests run: `cargo test
+        // --examples` would build test harnesses of them.
+        let targets = ["--lib", "--bins", "--tests"];
+        vec![
+            scope.cargo(&["build", "--examples", ALL], "--workspace", &[]),
+            scope.cargo(&["test", "--no-fail-fast", ALL], "--workspace", &targets),
+        ]
     };
-    step::run("tests", Counts::Tests, vec![command])
+    step::run("tests", Counts::Tests, commands)
 }
 
 fn doc_tests(scope: &Scope) -> Outcome {
