@@ -28,6 +28,16 @@ pub enum TensorError {
         /// Bytes of one element.
         element_bytes: usize,
     },
+    /// The host has no room for the elements that it computes.
+    #[error(
+        "the host has no memory for the {bytes} bytes of a tensor of shape {shape:?}: work in smaller pieces"
+    )]
+    HostMemory {
+        /// The shape given.
+        shape: Vec<usize>,
+        /// Bytes of all elements.
+        bytes: usize,
+    },
     /// Data and shape do not go together.
     #[error(
         "{given} elements were given for a tensor of shape {shape:?}, which has {}",

@@ -1,5 +1,7 @@
 //! Tensors from nothing or from host data. Constants are fills on the device; everything else is computed on the host, by
 //! position, and copied: the same bits on every device.
+//!
+//! Operations that are given a shape or data have types with names: opaque ones would borrow the slices that they were given.
 
 use std::task::Poll;
 
@@ -16,7 +18,7 @@ use crate::host::{HostElement, HostFloat, HostNumber, IntoShape, Layout, Shape, 
 /// assert_eq!(api::zeros::<i32>([2, 2]).to_host_vec().sync()?, [0; 4]);
 /// # Ok::<(), DeviceError>(())
 /// ```
-pub fn zeros<T: HostElement>(shape: impl IntoShape) -> impl DeviceOperation<Output = Tensor<T>> {
+pub fn zeros<T: HostElement>(shape: impl IntoShape) -> Op<Filled<T>> {
     full(T::ZERO, shape)
 }
 
@@ -27,7 +29,7 @@ pub fn zeros<T: HostElement>(shape: impl IntoShape) -> impl DeviceOperation<Outp
 /// assert_eq!(api::ones::<f32>([3]).to_host_vec().sync()?, [1.0; 3]);
 /// # Ok::<(), DeviceError>(())
 /// ```
-pub fn ones<T: HostElement>(shape: impl IntoShape) -> impl DeviceOperation<Output = Tensor<T>> {
+pub fn ones<T: HostElement>(shape: impl IntoShape) -> Op<Filled<T>> {
     full(T::ONE, shape)
 }
 
@@ -38,24 +40,43 @@ pub fn ones<T: HostElement>(shape: impl IntoShape) -> impl DeviceOperation<Outpu
 /// assert_eq!(api::full(2.5f64, [2]).to_host_vec().sync()?, [2.5, 2.5]);
 /// # Ok::<(), DeviceError>(())
 /// ```
-pub fn full<T: HostElement>(
+pub fn full<T: HostElement>(value: T, shape: impl IntoShape) -> Op<Filled<T>> {
+    Op::new(Filled { value, shape: shape.into_shape() })
+}
+
+/// See [`full`].
+#[derive(Debug, Clone)]
+pub struct Filled<T> {
     value: T,
-    shape: impl IntoShape,
-) -> impl DeviceOperation<Output = Tensor<T>> {
-    let shape = shape.into_shape();
-    with_context(move |ctx| {
-        // SAFETY: filled or uploaded as a whole below.
-        let tensor: Tensor<T> = unsafe { uninit(ctx, shape) }?;
-        let (buffer, count) = (&tensor.raw().buffer, tensor.len());
-        match pattern(value) {
-            Some((pattern, width)) => {
-                let patterns = count * T::DTYPE.bytes() / width;
-                ctx.fill(buffer, 0, pattern, width, patterns)?;
-            }
-            None => ctx.upload_vec(buffer, 0, vec![value; count])?,
-        }
-        Ok(tensor)
-    })
+    shape: Shape,
+}
+
+impl<T: HostElement> Execute for Filled<T> {
+    type Out = Tensor<T>;
+
+    fn advance(&mut self, ctx: &mut ExecutionContext<'_>) -> Poll<Result<Tensor<T>, DeviceError>> {
+        let (value, shape) = (self.value, std::mem::take(&mut self.shape));
+        Poll::Ready(match pattern(value) {
+            Some((pattern, width)) => filled(ctx, shape, pattern, width),
+            None => computed(ctx, shape, |elements, count| {
+                elements.resize(count, value);
+                Ok(())
+            }),
+        })
+    }
+}
+
+fn filled<T: HostElement>(
+    ctx: &mut ExecutionContext<'_>,
+    shape: Shape,
+    pattern: u32,
+    width: usize,
+) -> Result<Tensor<T>, DeviceError> {
+    // SAFETY: filled as a whole by the next lines.
+    let tensor: Tensor<T> = unsafe { uninit(ctx, shape) }?;
+    let patterns = tensor.len() * T::DTYPE.bytes() / width;
+    ctx.fill(&tensor.raw().buffer, 0, pattern, width, patterns)?;
+    Ok(tensor)
 }
 
 /// The numbers 0, 1, ... `n - 1`. For integer types `n - 1` must fit; floats round.
@@ -67,9 +88,13 @@ pub fn full<T: HostElement>(
 /// # Ok::<(), DeviceError>(())
 /// ```
 pub fn arange<T: HostNumber>(n: usize) -> impl DeviceOperation<Output = Tensor<T>> {
-    computed([n].into_shape(), move |_| {
-        let numbers: Option<Vec<T>> = (0..n).map(T::from_index).collect();
-        numbers.ok_or(TensorError::Range { n, dtype: T::DTYPE })
+    with_context(move |ctx| {
+        computed(ctx, [n].into_shape(), |elements, n| {
+            (0..n).try_for_each(|i| {
+                elements.push(T::from_index(i).ok_or(TensorError::Range { n, dtype: T::DTYPE })?);
+                Ok(())
+            })
+        })
     })
 }
 
@@ -85,16 +110,17 @@ pub fn linspace<T: HostFloat>(
     stop: T,
     n: usize,
 ) -> impl DeviceOperation<Output = Tensor<T>> {
-    computed([n].into_shape(), move |_| {
-        let (a, b) = (start.to_f64(), stop.to_f64());
-        let last = n.saturating_sub(1);
-        Ok((0..n)
-            .map(|i| match i {
+    with_context(move |ctx| {
+        computed(ctx, [n].into_shape(), |elements, n| {
+            let (a, b) = (start.to_f64(), stop.to_f64());
+            let last = n.saturating_sub(1);
+            elements.extend((0..n).map(|i| match i {
                 0 => start,
                 i if i == last => stop,
                 i => T::from_f64(a + (b - a) * (i as f64 / last as f64)),
-            })
-            .collect())
+            }));
+            Ok(())
+        })
     })
 }
 
@@ -106,10 +132,12 @@ pub fn linspace<T: HostFloat>(
 /// # Ok::<(), DeviceError>(())
 /// ```
 pub fn eye<T: HostElement>(n: usize) -> impl DeviceOperation<Output = Tensor<T>> {
-    computed([n, n].into_shape(), move |count| {
-        let mut elements = vec![T::ZERO; count];
-        elements.iter_mut().step_by(n + 1).for_each(|element| *element = T::ONE);
-        Ok(elements)
+    with_context(move |ctx| {
+        computed(ctx, [n, n].into_shape(), |elements, count| {
+            elements.resize(count, T::ZERO);
+            elements.iter_mut().step_by(n + 1).for_each(|element| *element = T::ONE);
+            Ok(())
+        })
     })
 }
 
@@ -122,11 +150,8 @@ pub fn eye<T: HostElement>(n: usize) -> impl DeviceOperation<Output = Tensor<T>>
 /// assert_eq!(x, api::rand::<f32>([10, 10], 7).to_host_vec().sync()?);
 /// # Ok::<(), DeviceError>(())
 /// ```
-pub fn rand<T: HostFloat>(
-    shape: impl IntoShape,
-    seed: u64,
-) -> impl DeviceOperation<Output = Tensor<T>> {
-    computed(shape.into_shape(), move |count| Ok(random::uniforms(count, seed)))
+pub fn rand<T: HostFloat>(shape: impl IntoShape, seed: u64) -> Op<Random<T>> {
+    Op::new(Random { shape: shape.into_shape(), seed, numbers: random::uniforms })
 }
 
 /// Normal random numbers with mean 0 and standard deviation 1, from the same generator as [`rand`].
@@ -137,11 +162,29 @@ pub fn rand<T: HostFloat>(
 /// assert!((x.iter().sum::<f64>() / 1000.0).abs() < 0.2);
 /// # Ok::<(), DeviceError>(())
 /// ```
-pub fn randn<T: HostFloat>(
-    shape: impl IntoShape,
+pub fn randn<T: HostFloat>(shape: impl IntoShape, seed: u64) -> Op<Random<T>> {
+    Op::new(Random { shape: shape.into_shape(), seed, numbers: random::normals })
+}
+
+/// See [`rand`] and [`randn`].
+#[derive(Debug, Clone)]
+pub struct Random<T> {
+    shape: Shape,
     seed: u64,
-) -> impl DeviceOperation<Output = Tensor<T>> {
-    computed(shape.into_shape(), move |count| Ok(random::normals(count, seed)))
+    /// Appends so many numbers for a seed.
+    numbers: fn(&mut Vec<T>, usize, u64),
+}
+
+impl<T: HostFloat> Execute for Random<T> {
+    type Out = Tensor<T>;
+
+    fn advance(&mut self, ctx: &mut ExecutionContext<'_>) -> Poll<Result<Tensor<T>, DeviceError>> {
+        let Random { seed, numbers, .. } = *self;
+        Poll::Ready(computed(ctx, std::mem::take(&mut self.shape), |elements, count| {
+            numbers(elements, count, seed);
+            Ok(())
+        }))
+    }
 }
 
 /// A tensor with these elements, in row-major order. The slice is copied by this call.
@@ -166,7 +209,7 @@ pub fn from_vec<T: HostElement>(data: Vec<T>, shape: impl IntoShape) -> Op<FromV
     Op::new(FromVec { data, shape: shape.into_shape() })
 }
 
-/// See [`from_vec`]. A type with a name, since an opaque one would borrow what [`from_slice`] was given.
+/// See [`from_vec`].
 #[derive(Debug, Clone)]
 pub struct FromVec<T> {
     data: Vec<T>,
@@ -177,35 +220,44 @@ impl<T: HostElement> Execute for FromVec<T> {
     type Out = Tensor<T>;
 
     fn advance(&mut self, ctx: &mut ExecutionContext<'_>) -> Poll<Result<Tensor<T>, DeviceError>> {
-        Poll::Ready(upload(ctx, std::mem::take(&mut self.shape), |_| {
-            Ok(std::mem::take(&mut self.data))
-        }))
+        let (data, shape) = (std::mem::take(&mut self.data), std::mem::take(&mut self.shape));
+        Poll::Ready(uploaded(ctx, shape, data))
     }
 }
 
-/// A tensor of elements that the host computes, given how many there are.
-fn computed<T, F>(shape: Shape, elements: F) -> impl DeviceOperation<Output = Tensor<T>> + use<T, F>
-where
-    T: HostElement,
-    F: FnOnce(usize) -> Result<Vec<T>, TensorError> + Send,
-{
-    with_context(move |ctx| upload(ctx, shape, elements))
-}
-
-fn upload<T: HostElement>(
+fn uploaded<T: HostElement>(
     ctx: &mut ExecutionContext<'_>,
     shape: Shape,
-    elements: impl FnOnce(usize) -> Result<Vec<T>, TensorError>,
+    data: Vec<T>,
 ) -> Result<Tensor<T>, DeviceError> {
-    // Before anything is computed or allocated: the shape may be impossible.
+    // Before anything is allocated: the shape may be impossible.
     let layout = Layout::contiguous(shape.clone(), T::DTYPE.bytes())?;
-    let elements = elements(layout.len())?;
-    if elements.len() != layout.len() {
-        return Err(TensorError::DataLength { given: elements.len(), shape: shape.to_vec() }.into());
+    if data.len() != layout.len() {
+        return Err(TensorError::DataLength { given: data.len(), shape: shape.to_vec() }.into());
     }
     // SAFETY: uploaded as a whole by the next line.
     let tensor: Tensor<T> = unsafe { uninit(ctx, shape) }?;
-    ctx.upload_vec(&tensor.raw().buffer, 0, elements)?;
+    ctx.upload_vec(&tensor.raw().buffer, 0, data)?;
+    Ok(tensor)
+}
+
+/// A tensor of elements that the host computes: `elements` appends as many as it is told to an empty vector.
+fn computed<T: HostElement>(
+    ctx: &mut ExecutionContext<'_>,
+    shape: Shape,
+    elements: impl FnOnce(&mut Vec<T>, usize) -> Result<(), TensorError>,
+) -> Result<Tensor<T>, DeviceError> {
+    // SAFETY: uploaded as a whole below.
+    let tensor: Tensor<T> = unsafe { uninit(ctx, shape) }?;
+    let count = tensor.len();
+    let mut data = Vec::new();
+    data.try_reserve_exact(count).map_err(|_| TensorError::HostMemory {
+        shape: tensor.shape().to_vec(),
+        bytes: count * T::DTYPE.bytes(),
+    })?;
+    elements(&mut data, count)?;
+    debug_assert_eq!(data.len(), count);
+    ctx.upload_vec(&tensor.raw().buffer, 0, data)?;
     Ok(tensor)
 }
 

@@ -7,7 +7,8 @@ mod uninit;
 pub use cuda_async::zip;
 
 pub use create::{
-    FromVec, arange, eye, from_slice, from_vec, full, linspace, ones, rand, randn, zeros,
+    Filled, FromVec, Random, arange, eye, from_slice, from_vec, full, linspace, ones, rand, randn,
+    zeros,
 };
 
 pub use uninit::uninit;

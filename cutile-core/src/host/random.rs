@@ -30,21 +30,21 @@ fn philox_block(mut c: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     c
 }
 
-/// The uniform numbers in [0, 1) at the first positions.
-pub(crate) fn uniforms<T: HostFloat>(count: usize, seed: u64) -> Vec<T> {
-    by_block(count, 4 / T::UNIFORM_WORDS, seed, |words, i| {
+/// Appends the uniform numbers in [0, 1) at the first positions.
+pub(crate) fn uniforms<T: HostFloat>(elements: &mut Vec<T>, count: usize, seed: u64) {
+    by_block(elements, count, 4 / T::UNIFORM_WORDS, seed, |words, i| {
         let first = i * T::UNIFORM_WORDS;
         T::uniform(&words[first..first + T::UNIFORM_WORDS])
     })
 }
 
-/// The standard normal numbers at the first positions, by the Box-Muller transform: two neighbours share a pair of uniforms.
-pub(crate) fn normals<T: HostFloat>(count: usize, seed: u64) -> Vec<T> {
+/// Appends the standard normal numbers at the first positions, by the Box-Muller transform: two neighbours share a pair of uniforms.
+pub(crate) fn normals<T: HostFloat>(elements: &mut Vec<T>, count: usize, seed: u64) {
     let number = |words: &[u32]| match T::UNIFORM_WORDS {
         2 => f64::uniform(words),
         _ => f64::from(words[0]) / 4_294_967_296.0,
     };
-    by_block(count, 4 / T::UNIFORM_WORDS, seed, |words, i| {
+    by_block(elements, count, 4 / T::UNIFORM_WORDS, seed, |words, i| {
         let pair = &words[i / 2 * 2 * T::UNIFORM_WORDS..][..2 * T::UNIFORM_WORDS];
         // 1 - u lies in (0, 1], where the logarithm is finite.
         let radius = (-2.0 * (-number(pair)).ln_1p()).sqrt();
@@ -53,25 +53,36 @@ pub(crate) fn normals<T: HostFloat>(count: usize, seed: u64) -> Vec<T> {
     })
 }
 
-/// `count` elements, so many from each block of words: `element` gets the words and the element's number in the block.
+/// Appends `count` elements, so many from each block of words: `element` gets the words and the element's number in the block.
 fn by_block<T>(
+    elements: &mut Vec<T>,
     count: usize,
     per_block: usize,
     seed: u64,
     element: impl Fn(&[u32; 4], usize) -> T,
-) -> Vec<T> {
-    let mut elements = Vec::with_capacity(count);
-    for block in 0..count.div_ceil(per_block) {
-        let words = philox(block as u64, seed);
-        let here = per_block.min(count - elements.len());
+) {
+    for first in (0..count).step_by(per_block) {
+        let words = philox((first / per_block) as u64, seed);
+        let here = per_block.min(count - first);
         elements.extend((0..here).map(|i| element(&words, i)));
     }
-    elements
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn uniforms<T: HostFloat>(count: usize, seed: u64) -> Vec<T> {
+        let mut elements = Vec::new();
+        super::uniforms(&mut elements, count, seed);
+        elements
+    }
+
+    fn normals<T: HostFloat>(count: usize, seed: u64) -> Vec<T> {
+        let mut elements = Vec::new();
+        super::normals(&mut elements, count, seed);
+        elements
+    }
 
     /// Known answers published with the authors' reference implementation (Random123, `kat_vectors`).
     #[test]

@@ -9,8 +9,8 @@ mod matmul;
 mod sum;
 
 pub use cutile_core::api::{
-    FromVec, arange, copy_to, eye, from_slice, from_vec, full, linspace, ones, rand, randn, zeros,
-    zip,
+    Filled, FromVec, Random, arange, copy_to, eye, from_slice, from_vec, full, linspace, ones,
+    rand, randn, zeros, zip,
 };
 pub use elementwise::{add, div, maximum, mul, relu, sub};
 pub use matmul::{MatMul, matmul};

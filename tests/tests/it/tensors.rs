@@ -110,6 +110,40 @@ fn what_no_tensor_can_be_is_an_error() {
 }
 
 #[test]
+fn more_than_any_memory_is_an_error() {
+    const N: usize = 1 << 52;
+    fn refused<T: HostElement>(op: impl DeviceOperation<Output = Tensor<T>>) {
+        let error = op.sync().unwrap_err();
+        assert!(error.is_out_of_memory(), "{error}");
+    }
+    refused(api::zeros::<f32>([N]));
+    refused(api::full(1.5f64, [N]));
+    refused(api::arange::<f32>(N));
+    refused(api::linspace(0.0f32, 1.0, N));
+    refused(api::eye::<u8>(1 << 26));
+    refused(api::rand::<f32>([N], 1));
+    refused(api::randn::<f16>([N], 1));
+}
+
+#[test]
+fn operations_borrow_neither_shapes_nor_devices() {
+    fn spawned<T: HostElement>(op: impl DeviceOperation<Output = Tensor<T>> + 'static) -> usize {
+        std::thread::spawn(move || op.sync().unwrap().len()).join().unwrap()
+    }
+    fn made() -> impl DeviceOperation<Output = Tensor<f32>> + 'static {
+        let (shape, device) = (vec![2, 3], Device::default());
+        let random = api::add(api::rand::<f32>(&shape[..], 1), api::randn::<f32>(&shape, 1));
+        let filled = api::add(api::zeros::<f32>(&shape), api::full(2.0, &shape));
+        api::copy_to(api::add(random, filled), &device)
+    }
+    assert_eq!(spawned(made()), 6);
+    let x = api::ones::<f32>([4]).sync().unwrap();
+    let copies = (x.copy_to(&Device::default()), api::copy_to(&x, &Device::default()));
+    let (left, right) = copies.join().sync().unwrap();
+    assert_eq!((left.len(), right.len()), (4, 4));
+}
+
+#[test]
 fn host_data_is_copied_at_the_call() {
     let mut data = vec![1, 2, 3, 4];
     let op = api::from_slice(&data, [2, 2]);
