@@ -76,8 +76,8 @@ pub enum ErrorKind {
     },
     /// The device has not enough free memory.
     #[error(
-        "out of memory on {device}: {requested} bytes asked for, {used} of {total} bytes used; \
-         drop tensors that are no longer needed, or work in smaller pieces"
+        "out of memory on {device}: {requested} bytes asked for, {used}{} bytes used; \
+         drop tensors that are no longer needed, or work in smaller pieces", of(*total)
     )]
     OutOfMemory {
         /// The device.
@@ -86,7 +86,7 @@ pub enum ErrorKind {
         requested: usize,
         /// Bytes in use at that moment.
         used: usize,
-        /// Bytes that the device has.
+        /// Bytes that the device has; `usize::MAX` for a host device without a limit.
         total: usize,
     },
     /// Work that ran on the device failed: a kernel trapped, a host kernel returned an error.
@@ -246,6 +246,14 @@ impl DeviceError {
     /// Whether the whole device is gone, not just this operation.
     pub fn is_device_lost(&self) -> bool {
         matches!(self.kind(), ErrorKind::DeviceLost { .. })
+    }
+}
+
+/// The total of a device's memory in a message, where it has one.
+fn of(total: usize) -> String {
+    match total {
+        usize::MAX => String::new(),
+        total => format!(" of {total}"),
     }
 }
 
