@@ -203,10 +203,7 @@ pub(super) mod battery {
 
     /// Transposed, through a reshape and a broadcast.
     #[cutile::entry(specialize(B = 16), specialize(B = 12))]
-    fn shapes<const B: i32>(
-        x: &Tensor<f32, { [-1, -1] }>,
-        y: &mut Tensor<f32, { [B, B] }>,
-    ) {
+    fn shapes<const B: i32>(x: &Tensor<f32, { [-1, -1] }>, y: &mut Tensor<f32, { [B, B] }>) {
         let pid = get_tile_block_id();
         let t = x.partition(const_shape![B, B]).load([pid.1, pid.0]);
         let row: Tile<f32, { [B] }> = convert(iota::<i32, _>(const_shape![B]));
@@ -216,11 +213,7 @@ pub(super) mod battery {
 
     /// A loop that stops at a run-time count and skips odd turns; a padded load.
     #[cutile::entry(specialize(N = 32))]
-    fn control<const N: i32>(
-        turns: i32,
-        x: &Tensor<f32, { [-1] }>,
-        y: &mut Tensor<f32, { [N] }>,
-    ) {
+    fn control<const N: i32>(turns: i32, x: &Tensor<f32, { [-1] }>, y: &mut Tensor<f32, { [N] }>) {
         let view = x.partition(const_shape![N]);
         let mut acc: Tile<f32, { [N] }> = zeros(const_shape![N]);
         let mut i = 0;

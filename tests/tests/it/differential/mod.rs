@@ -53,7 +53,10 @@ fn compare_all(device: Device) {
     assert!(failures.is_empty(), "{device}:\n{}", failures.join("\n"));
 }
 
-const CASES: &[(&str, fn(&mut Check) -> Result)] = &[
+/// A name, and what is compared under it.
+type Case = (&'static str, fn(&mut Check) -> Result);
+
+const CASES: &[Case] = &[
     ("math", math),
     ("floats", floats),
     ("integers", integers),
@@ -158,8 +161,25 @@ fn random(n: usize, seed: u64) -> Vec<f32> {
 /// Random numbers with every special value among them.
 fn special(n: usize, seed: u64) -> Vec<f32> {
     let values = [
-        0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e10, -1e10, 0.5, 1.5, 2.5, -2.5,
-        f32::MIN_POSITIVE, 1e-40, 65504.0, 65520.0, 3.9, -3.9, 255.5, 3e38,
+        0.0,
+        -0.0,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        1e10,
+        -1e10,
+        0.5,
+        1.5,
+        2.5,
+        -2.5,
+        f32::MIN_POSITIVE,
+        1e-40,
+        65504.0,
+        65520.0,
+        3.9,
+        -3.9,
+        255.5,
+        3e38,
     ];
     let mut all = random(n, seed);
     for (i, v) in all.iter_mut().enumerate().filter(|(i, _)| i % 3 == 0) {
@@ -392,7 +412,8 @@ fn control(check: &mut Check) -> Result {
 fn places(check: &mut Check) -> Result {
     for shape in [[1, 1, 1], [4, 6, 8], [3, 5, 9]] {
         check.same(&format!("{shape:?}"), Bound::Exact, |on| {
-            let (y,) = battery::places(poisoned(on, -77, &shape)?.partition([2, 2, 4])).sync_on(on)?;
+            let (y,) =
+                battery::places(poisoned(on, -77, &shape)?.partition([2, 2, 4])).sync_on(on)?;
             down(on, y.unpartition())
         })?;
     }
