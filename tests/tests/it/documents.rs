@@ -9,6 +9,15 @@ fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate is in the workspace's folder")
 }
 
+/// Whether the sources are here: a bundle has the tests alone.
+fn sources_are_here() -> bool {
+    let here = workspace().join("Cargo.toml").exists();
+    if !here {
+        eprintln!("left out: {} is not here", workspace().display());
+    }
+    here
+}
+
 fn text(path: impl AsRef<Path>) -> String {
     let path = workspace().join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -38,6 +47,9 @@ fn chapters() -> BTreeSet<String> {
 
 #[test]
 fn every_path_that_a_document_names_exists() {
+    if !sources_are_here() {
+        return;
+    }
     let mut documents: Vec<String> =
         chapters().iter().map(|name| format!("book/src/{name}")).collect();
     documents.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(String::from));
@@ -63,6 +75,9 @@ fn every_path_that_a_document_names_exists() {
 
 #[test]
 fn every_chapter_is_listed_and_tested() {
+    if !sources_are_here() {
+        return;
+    }
     let (summary, tested) = (text("book/src/SUMMARY.md"), text("tests/src/documents.rs"));
     let chapters = chapters();
     assert!(chapters.len() >= 10, "{chapters:?}");
@@ -83,6 +98,9 @@ fn variables(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_environment_variable_has_its_line() {
+    if !sources_are_here() {
+        return;
+    }
     let sources = files(workspace()).into_iter().filter(|path| {
         let reads = path.ends_with("config.rs") || path.ends_with("options.rs");
         reads && path.components().any(|part| part.as_os_str() == "src")
