@@ -42,7 +42,7 @@ impl fmt::Display for SourceLocation {
 /// A fault of a tile program. Of all programs that would fault, the one that comes first in the
 /// grid (axis 0 slowest) is reported; what the others wrote is undefined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("kernel `{kernel}`, tile program {program:?}: {message}{}", At(.loc))]
+#[error("kernel `{kernel}`: {}", self.description())]
 pub struct Fault {
     /// The kernel.
     pub kernel: String,
@@ -58,14 +58,17 @@ pub struct Fault {
     pub message: String,
 }
 
-struct At<'a>(&'a Option<SourceLocation>);
-
-impl fmt::Display for At<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(l) => write!(f, " at {l}"),
-            None => Ok(()),
+impl Fault {
+    /// What happened, in which program if there are several, and where: all but the kernel's name.
+    pub fn description(&self) -> String {
+        let mut text = match &self.program[..] {
+            [] => self.message.clone(),
+            program => format!("tile program {program:?}: {}", self.message),
+        };
+        if let Some(loc) = &self.loc {
+            text += &format!(" at {loc}");
         }
+        text
     }
 }
 

@@ -138,5 +138,9 @@ fn tensor_arg(tensor: &RawTensor, base: DevicePtr) -> cutile_cpu::Arg {
 }
 
 fn failed(device: DeviceId, kernel: &str, error: &RunError) -> DeviceError {
-    DeviceError::fault(device, format!("kernel `{kernel}`"), error.to_string())
+    let message = match error {
+        RunError::Fault(fault) => fault.description(),
+        error => error.to_string(),
+    };
+    DeviceError::fault(device, format!("kernel `{kernel}`"), message)
 }

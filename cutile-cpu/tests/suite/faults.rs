@@ -42,8 +42,11 @@ fn indices_are_judged_exactly() {
         assert_eq!((f.kind, f.operands), (FaultKind::IndexOutOfRange, [value, 3]));
         assert_eq!(f.loc, Some(SourceLocation { file: "src/k.rs".into(), line: 7, column: 13 }));
         assert_eq!(f.kernel, "indexed");
+        let alone = fault(&text, &args, &[]).to_string();
+        assert!(!alone.contains("program"), "{alone}");
         let text = f.to_string();
         assert!(text.contains("src/k.rs:7:13") && text.contains(&value.to_string()), "{text}");
+        assert!(text.starts_with("kernel `indexed`: tile program [0]: "), "{text}");
     };
     for i in [0i32, 1, 2, 3, -1, i32::MAX, i32::MIN] {
         check(i.into(), Element::I32, i.into());
