@@ -72,11 +72,12 @@ impl Checker<'_> {
         });
     }
 
+    /// Functions have no place of their own: the first operation's stands for it.
     fn fail_function(&mut self, message: impl Into<String>) {
         self.errors.push(Diagnostic {
             message: message.into(),
             op: String::new(),
-            loc: None,
+            loc: self.function.body.ops.iter().find_map(|op| op.loc),
             file: None,
         });
     }

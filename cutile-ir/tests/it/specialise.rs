@@ -78,7 +78,7 @@ fn wrong_arguments_are_named() {
         ("", "`S` is missing; a specialisation of `saxpy` gives every one of `S`"),
         ("S=[4, 8], Q=1", "`Q` is not a parameter of `saxpy`; it has `S`"),
         ("S", "`S` is not `NAME=VALUE`"),
-        ("S=[4, 0]", "partitioned by an extent of 0"),
+        ("S=[4, 0]", "src/kernels.rs:6:34: the parameter `y` is partitioned by an extent of 0"),
     ] {
         let found = specialised(SAXPY, args).unwrap_err().join("\n");
         assert!(found.contains(expected), "{args}\n  expected: {expected}\n  found: {found}");
