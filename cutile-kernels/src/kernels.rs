@@ -1,4 +1,7 @@
 //! The kernels, in our own language. Which shapes and tiles they are launched with is said in `api/`.
+//!
+//! Declared for every program: f32, and the products of 16-bit floats. Other elements are recorded by programs that use them, so
+//! that nobody waits for kernels that nobody launches.
 
 /// Functions of one or two elements. Tensors come flattened, so one kernel serves every shape.
 #[cutile_macros::module(crate = cutile_core)]
@@ -6,7 +9,7 @@ pub mod elementwise {
     use cutile_core::core::*;
 
     /// z = x + y.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(specialize(T = f32, N = 1024))]
     fn add<T: Number, const N: i32>(
         x: &Tensor<T, { [-1] }>,
         y: &Tensor<T, { [-1] }>,
@@ -16,7 +19,7 @@ pub mod elementwise {
     }
 
     /// z = x - y.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(specialize(T = f32, N = 1024))]
     fn sub<T: Number, const N: i32>(
         x: &Tensor<T, { [-1] }>,
         y: &Tensor<T, { [-1] }>,
@@ -26,7 +29,7 @@ pub mod elementwise {
     }
 
     /// z = x * y.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(specialize(T = f32, N = 1024))]
     fn mul<T: Number, const N: i32>(
         x: &Tensor<T, { [-1] }>,
         y: &Tensor<T, { [-1] }>,
@@ -36,7 +39,7 @@ pub mod elementwise {
     }
 
     /// z = x / y.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(specialize(T = f32, N = 1024))]
     fn div<T: Number, const N: i32>(
         x: &Tensor<T, { [-1] }>,
         y: &Tensor<T, { [-1] }>,
@@ -46,7 +49,7 @@ pub mod elementwise {
     }
 
     /// The larger of x and y; NaN where either is.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(specialize(T = f32, N = 1024))]
     fn maximum<T: Number, const N: i32>(
         x: &Tensor<T, { [-1] }>,
         y: &Tensor<T, { [-1] }>,
@@ -59,7 +62,7 @@ pub mod elementwise {
     }
 
     /// z = x where x is not below 0, else 0. NaN stays.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(specialize(T = f32, N = 1024))]
     fn relu<T: Number, const N: i32>(x: &Tensor<T, { [-1] }>, z: &mut Tensor<T, { [N] }>) {
         let a = load_tile_like_1d(x, z);
         let zero: Tile<T, { [N] }> = zeros(const_shape![N]);
@@ -73,7 +76,7 @@ pub mod reorder {
     use cutile_core::core::*;
 
     /// z = x, element by element, whatever the strides of x are.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(specialize(T = f32, S = [1, 32, 32]))]
     fn copy<T: Element, const S: [i32; 3]>(x: &Tensor<T, { [-1, -1, -1] }>, z: &mut Tensor<T, S>) {
         let tile: Tile<T, S> = load_tile_like_3d(x, z);
         z.store(tile);
@@ -89,7 +92,7 @@ pub mod reduce {
     const TILE: i32 = 1024;
 
     /// The sum of every tile whose number is the program's, modulo the number of programs, in the type of `z`.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(specialize(T = f32, A = f32))]
     fn partial_sums<T: Element, A: Number>(x: &Tensor<T, { [-1] }>, z: &mut Tensor<A, { [1] }>) {
         let tiles = x.partition(const_shape![TILE]);
         let program = get_tile_block_id().0;
@@ -102,7 +105,7 @@ pub mod reduce {
     }
 
     /// The sum of all elements of `x`, by one program, in the type of `x`; `z` may be narrower.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(specialize(A = f32, T = f32))]
     fn total<A: Number, T: Element>(x: &Tensor<A, { [-1] }>, z: &mut Tensor<T, { [1] }>) {
         let tiles = x.partition(const_shape![TILE]);
         let mut sum: Tile<A, { [] }> = zeros(const_shape![]);
@@ -124,7 +127,7 @@ pub mod matmul {
     const BK_INTEGER: i32 = 8;
 
     /// c = a * b in the elements' own precision.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(specialize(T = f32, BM = 32, BN = 32))]
     fn same_precision<T: Float, const BM: i32, const BN: i32>(
         a: &Tensor<T, { [-1, -1] }>,
         b: &Tensor<T, { [-1, -1] }>,
@@ -141,7 +144,10 @@ pub mod matmul {
     }
 
     /// c = a * b, summed in f32.
-    #[cutile_macros::entry()]
+    #[cutile_macros::entry(
+        specialize(T = f16, BM = 32, BN = 32),
+        specialize(T = bf16, BM = 32, BN = 32)
+    )]
     fn summed_in_f32<T: Float, const BM: i32, const BN: i32>(
         a: &Tensor<T, { [-1, -1] }>,
         b: &Tensor<T, { [-1, -1] }>,
