@@ -232,8 +232,8 @@ fn softmax(rows: usize, columns: usize, threads: usize) -> Result<(), Box<dyn Er
     let portion = rows.div_ceil(threads) * columns;
     compare(
         &format!("softmax, {rows} rows of {columns}"),
-        // SAFETY: the vectors outlive the call, and nothing else uses them during it.
         || {
+            // SAFETY: the vectors outlive the call, and nothing else uses them during it.
             unsafe { program.run(&args, &[rows.div_ceil(4) as u32, 1], threads) }
                 .map_err(Into::into)
         },
