@@ -40,6 +40,9 @@ pub enum Reach {
     Exact,
 }
 
+/// Volta, 7.0: kernels take its memory model and its shuffles for granted, and LLVM has no other way to say either.
+const OLDEST: u16 = 70;
+
 impl Arch {
     /// An architecture without suffix.
     pub const fn new(major: u16, minor: u16) -> Arch {
@@ -79,9 +82,12 @@ impl fmt::Debug for Arch {
     }
 }
 
-/// A name that is not an architecture's.
+/// A name that is not an architecture's, or of one that is too old.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is not a GPU architecture: expected a name such as sm_80, sm_90a or sm_100f")]
+#[error(
+    "`{given}` is not a GPU architecture that kernels are built for: expected sm_70 or newer, by a name such as sm_80, \
+     sm_90a or sm_100f"
+)]
 pub struct ArchError {
     /// The text that was given.
     pub given: String,
@@ -106,6 +112,9 @@ impl FromStr for Arch {
             return Err(error());
         }
         let number: u16 = digits.parse().map_err(|_| error())?;
+        if number < OLDEST {
+            return Err(error());
+        }
         Ok(Arch { major: number / 10, minor: number % 10, reach })
     }
 }
@@ -209,7 +218,9 @@ mod tests {
 
     #[test]
     fn what_is_no_architecture_is_refused_by_name() {
-        for name in ["", "sm_", "sm_9", "sm_a", "90a", "sm_90b", "sm_1200", "sm_090", "sm_90aa"] {
+        for name in
+            ["", "sm_", "sm_9", "sm_a", "90a", "sm_90b", "sm_1200", "sm_090", "sm_90aa", "sm_62"]
+        {
             let error = name.parse::<Arch>().unwrap_err();
             assert!(error.to_string().contains(name), "{error}");
         }
