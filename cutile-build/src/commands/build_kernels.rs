@@ -179,7 +179,7 @@ pub(crate) fn read_units(artifacts: &[Artifact]) -> Result<Units, BuildError> {
 }
 
 /// What the packages' files say was asked for.
-fn read_recorded(packages: &[PathBuf]) -> Result<Vec<Recorded>, BuildError> {
+pub(super) fn read_recorded(packages: &[PathBuf]) -> Result<Vec<Recorded>, BuildError> {
     let mut recorded = Vec::new();
     for package in packages {
         let path = package.join(record::FILE);

@@ -11,7 +11,7 @@ use cutile_compiler::toolchain::{Tool, Toolchain, install};
 use cutile_ir::blob::Unit;
 use cutile_ir::{Kernel, Specialisation, link, specialise};
 
-use super::build_kernels::read_units;
+use super::build_kernels::{read_recorded, read_units};
 use crate::cargo::{self, Selection, Workspace};
 use crate::error::BuildError;
 
@@ -20,7 +20,7 @@ use crate::error::BuildError;
 pub struct Args {
     /// The kernel: its full path, or the end of it.
     pub kernel: String,
-    /// The specialisation, `S=[64,64], T=f32`; else the first that the kernel declares.
+    /// The specialisation, `S=[64,64], T=f32`; else the first that is declared or recorded.
     #[arg(long)]
     pub spec: Option<String>,
     /// What to show.
@@ -77,7 +77,11 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, BuildError> {
     let workspace = Workspace::of(&args.selection)?;
     let artifacts = cargo::build(&args.selection, &workspace)?;
     let units = read_units(&artifacts)?;
-    let kernel = kernel(&find(&units, &args.kernel)?, args.spec.as_deref())?;
+    let unit = find(&units, &args.kernel)?;
+    let recorded = read_recorded(&workspace.packages)?;
+    let recorded = recorded.iter().find(|request| request.kernel == unit.name);
+    let recorded = recorded.map(|request| request.specialisation.as_str());
+    let kernel = kernel(&unit, args.spec.as_deref(), recorded)?;
     writeln!(out, "{}", show(&kernel, args)?.trim_end())?;
     Ok(true)
 }
@@ -109,13 +113,17 @@ fn find<'a>(units: &'a Units, name: &str) -> Result<Unit<'a>, BuildError> {
     }
 }
 
-/// The kernel under a specialisation.
-fn kernel(unit: &Unit<'_>, spec: Option<&str>) -> Result<Kernel, BuildError> {
+/// The kernel under the specialisation that was asked for, else the first declared, else the one recorded.
+fn kernel(
+    unit: &Unit<'_>,
+    spec: Option<&str>,
+    recorded: Option<&str>,
+) -> Result<Kernel, BuildError> {
     let error = |message: String| BuildError::Specialisation { kernel: unit.name.into(), message };
     let module = link(unit).map_err(|source| error(source.to_string()))?;
     let function = &module.functions[0];
     let declared = unit.specialisations.lines().find(|line| !line.trim().is_empty());
-    let text = spec.or(declared).unwrap_or_default();
+    let text = spec.or(declared).or(recorded).unwrap_or_default();
     let specialisation = Specialisation::parse(text, function)
         .map_err(|source| error(format!("{source}; give it as --spec 'NAME=VALUE, ..'")))?;
     specialise(&module, &specialisation).map_err(|errors| {
@@ -151,4 +159,30 @@ fn ptx(kernel: &Kernel, facts: FactsClass, target: &Target) -> Result<String, Bu
 
 fn failed(error: CompileError) -> BuildError {
     BuildError::Kernel { message: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_for_comes_before_declared_before_recorded() {
+        let text = "entry @double<const N: i32>(%y: partitioned i32[?] by [N]) {\n    yield\n}\n";
+        let unit = |specialisations| Unit {
+            name: "app::double",
+            text,
+            specialisations,
+            externs: Vec::new(),
+            imports: Vec::new(),
+        };
+        let shown = |unit: &Unit<'_>, spec, recorded| {
+            kernel(unit, spec, recorded).map(|kernel| kernel.to_string())
+        };
+        let declared = unit("N=8\nN=16\n");
+        assert!(shown(&declared, Some("N=4"), Some("N=32")).unwrap().contains("by [4]"));
+        assert!(shown(&declared, None, Some("N=32")).unwrap().contains("by [8]"));
+        assert!(shown(&unit(""), None, Some("N=32")).unwrap().contains("by [32]"));
+        let error = shown(&unit(""), None, None).unwrap_err().to_string();
+        assert!(error.contains("`N` is missing") && error.contains("--spec"), "{error}");
+    }
 }
