@@ -60,8 +60,9 @@ pub fn plan<'a>(units: &'a Units, recorded: &[Recorded], archs: &[Arch]) -> Plan
             Err(error) => plan.errors.push(error.to_string()),
         }
     }
-    for kernel in by_kernel.keys() {
-        plan.notes.push(format!("recorded kernel `{kernel}` is not in the program: skipped"));
+    if !by_kernel.is_empty() {
+        let kernels = by_kernel.keys().copied().collect::<Vec<_>>().join("`, `");
+        plan.notes.push(format!("recorded, but not in the program, hence skipped: `{kernels}`"));
     }
     if !plan.unspecialised.is_empty() {
         let kernels = plan.unspecialised.join(", ");

@@ -7,11 +7,11 @@ use half::{bf16, f16};
 
 use crate::kernels::matmul as kernels;
 
-/// Sub-tensors of the product.
-const TILE: [usize; 2] = [32, 32];
-
 /// Numbers whose matrices can be multiplied.
 pub trait MatMul: HostNumber {
+    /// Sub-tensors of the product: what one program's registers hold.
+    const TILE: [usize; 2];
+
     /// Launches the kernel for this type: `c = a * b`.
     fn launch<A: AsTensor<Self>, B: AsTensor<Self>>(
         a: A,
@@ -21,8 +21,10 @@ pub trait MatMul: HostNumber {
 }
 
 macro_rules! products {
-    ($($kernel:ident: $($t:ty),*;)*) => {$($(
+    ($($kernel:ident, $tile:literal: $($t:ty),*;)*) => {$($(
         impl MatMul for $t {
+            const TILE: [usize; 2] = [$tile, $tile];
+
             fn launch<A: AsTensor<Self>, B: AsTensor<Self>>(
                 a: A,
                 b: B,
@@ -34,9 +36,10 @@ macro_rules! products {
     )*)*};
 }
 products! {
-    same_precision: f64, f32;
-    summed_in_f32: f16, bf16;
-    integer: i8, i16, i32, i64, u8, u16, u32, u64;
+    same_precision, 16: f64;
+    same_precision, 32: f32;
+    summed_in_f32, 32: f16, bf16;
+    integer, 32: i8, i16, i32, i64, u8, u16, u32, u64;
 }
 
 /// The product of an `[m, k]` and a `[k, n]` tensor, of any strides. f32 is multiplied as f32; 16-bit floats are summed in
@@ -74,7 +77,7 @@ where
                 };
                 // SAFETY: the launch writes every element.
                 let c: Tensor<T> = unsafe { api::uninit(ctx, shape) }?;
-                Ok((a, b, c.partition(TILE)))
+                Ok((a, b, c.partition(T::TILE)))
             })
         })
         .apply(|a, b, c| T::launch(a, b, c))
