@@ -12,7 +12,7 @@ use cutile_ir::op::{ArithOp, ControlOp, MatrixOp, MemoryOp, OpKind, ReduceOp, Sh
 use cutile_ir::{Block, Function, Op, Value};
 use std::collections::HashMap;
 
-/// A layout, by position in [`Mapping::layouts`].
+/// A layout of a [`Mapping`], by position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct LayoutId(pub u32);
 
