@@ -54,6 +54,12 @@ pub(crate) fn import_result(path: &str) -> String {
     )
 }
 
+pub(crate) fn foreign_const(expected: &str) -> String {
+    format!(
+        "`{expected}` is expected here, and consts of other modules are i32: pass the value as a scalar argument, or write the const in this module"
+    )
+}
+
 pub(crate) fn literal_for_import(_helper: &str) -> String {
     "the type of this number is not known here, since the helper's declaration is in another module: write it with its type, as in `2.0f32`".into()
 }

@@ -3,7 +3,10 @@
 use cutile_ir::Element;
 use syn::Ident;
 
-use super::{Checker, ElementRule, Target, types::Ty};
+use super::{
+    Checker, ElementRule, Target,
+    types::{El, Ty},
+};
 use crate::{
     ast::{Expr, GenericArg, PathExpr},
     messages,
@@ -134,7 +137,7 @@ impl Checker<'_, '_, '_> {
             Ty::View { .. } => vocabulary::view_method(&text),
             Ty::Tile(el, _) if self.lanes > 0 => {
                 let element = match self.infer.finish(&Ty::Scalar(el)).element() {
-                    Some(super::types::El::Is(e)) => e.known(),
+                    Some(El::Is(e)) => e.known(),
                     _ => None,
                 };
                 scalar_method(&text, element)
@@ -142,7 +145,7 @@ impl Checker<'_, '_, '_> {
             Ty::Tile(..) => vocabulary::tile_method(&text),
             Ty::Scalar(el) => {
                 let element = match self.infer.finish(&Ty::Scalar(el)).element() {
-                    Some(super::types::El::Is(e)) => e.known(),
+                    Some(El::Is(e)) => e.known(),
                     _ => None,
                 };
                 scalar_method(&text, element)
@@ -204,6 +207,22 @@ impl Checker<'_, '_, '_> {
                 self.infer.ty()
             }
         }
+    }
+
+    /// Decides the type `ty` of a call `e` of a helper of another module by what stands on the operator's other side: a
+    /// tile wants such a tile; a scalar wants what the operation is expected to give, else such a scalar.
+    pub(super) fn import_operand(&mut self, e: &Expr, ty: &Ty, other: &Ty, expected: Option<&Ty>) {
+        let is_call = matches!(self.typed.targets.get(&e.id), Some(Target::Import { .. }));
+        if !is_call || !matches!(self.infer.resolve(ty), Ty::Var(_)) {
+            return;
+        }
+        let wanted = match (self.infer.resolve(other), expected.map(|t| self.infer.resolve(t))) {
+            (tile @ Ty::Tile(..), _) => tile,
+            (Ty::Scalar(_), Some(whole)) if whole.is_elementwise() => whole,
+            (scalar @ Ty::Scalar(El::Is(_)), _) => scalar,
+            _ => return,
+        };
+        self.infer.unify(ty, &wanted);
     }
 
     /// Reports a wrong number of arguments, which rustc reports too.

@@ -104,7 +104,9 @@ impl Checker<'_, '_, '_> {
                 self.unify(&ty, &upper_ty, upper.span);
                 if let Some(step) = &range.step {
                     // Rust takes a `usize`; the language takes any integer and converts it to the counter's type.
-                    let step_ty = self.expr(step, Some(&ty));
+                    // A const of another module is an i32, which is converted too.
+                    let hint = (!matches!(step.kind, ExprKind::Path(_))).then_some(&ty);
+                    let step_ty = self.expr(step, hint);
                     if self
                         .infer
                         .kind(

@@ -53,14 +53,14 @@ impl Checker<'_, '_, '_> {
                 Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Float), El::known))
             }
             ExprKind::Bool(_) => Ty::bool(),
-            ExprKind::Path(path) => self.path(e, path),
+            ExprKind::Path(path) => self.path(e, path, expected),
             ExprKind::Neg(x) => {
                 self.unary(x, ElementRule::Unary(cutile_ir::op::UnaryOp::Neg), expected, e.span)
             }
             ExprKind::Not(x) => {
                 self.unary(x, ElementRule::Unary(cutile_ir::op::UnaryOp::Not), expected, e.span)
             }
-            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.span),
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, expected, e.span),
             ExprKind::And(a, b) | ExprKind::Or(a, b) if self.lanes > 0 => {
                 self.lane_logic(a, b, e.span)
             }
@@ -110,7 +110,9 @@ impl Checker<'_, '_, '_> {
 
     fn assign_op(&mut self, op: BinaryOp, place: &Expr, value: &Expr, span: Span) -> Ty {
         let ty = self.place(place, span);
-        let result = self.binary_types(Operator::Binary(op), place, value, span, Some(ty.clone()));
+        let right = self.expr(value, None);
+        let operands = [(place, &ty), (value, &right)];
+        let result = self.binary_types(Operator::Binary(op), operands, Some(&ty), span);
         self.unify(&ty, &result, span);
         Ty::unit()
     }
@@ -141,13 +143,13 @@ impl Checker<'_, '_, '_> {
         ty
     }
 
-    fn path(&mut self, e: &Expr, path: &PathExpr) -> Ty {
+    fn path(&mut self, e: &Expr, path: &PathExpr, expected: Option<&Ty>) -> Ty {
         let Some(name) = path.single() else {
             if let Some((element, value)) = associated_const(&path.path) {
                 self.typed.meanings.insert(e.id, Meaning::Const(value));
                 return Ty::scalar(element);
             }
-            return self.dim_expr(e);
+            return self.foreign_const(e, expected);
         };
         if let Some(local) = self.local(name) {
             self.typed.meanings.insert(e.id, Meaning::Local(local));
@@ -193,14 +195,20 @@ impl Checker<'_, '_, '_> {
             };
         }
         if self.names.names.imports.contains_key(&name.to_string()) {
-            return self.dim_expr(e);
+            return self.foreign_const(e, expected);
         }
         self.report.rustc_error(e.span, messages::unknown_name(name));
         Ty::Error
     }
 
-    /// An i32 const of another module.
-    fn dim_expr(&mut self, e: &Expr) -> Ty {
+    /// A const of another module, whose declaration is not seen: an i32.
+    fn foreign_const(&mut self, e: &Expr, expected: Option<&Ty>) -> Ty {
+        if let Some(wanted @ Ty::Scalar(El::Is(_))) = expected.map(|t| self.infer.resolve(t))
+            && wanted != Ty::i32()
+        {
+            self.report.error(e.span, messages::foreign_const(&self.show(&wanted)));
+            return Ty::Error;
+        }
         match self.names.dim(e) {
             Some(d) => {
                 self.typed.meanings.insert(e.id, Meaning::Dim(d));
@@ -221,27 +229,37 @@ impl Checker<'_, '_, '_> {
         ty
     }
 
-    fn binary(&mut self, op: Operator, a: &Expr, b: &Expr, span: Span) -> Ty {
-        self.binary_types(op, a, b, span, None)
-    }
-
-    /// `place` is the left side's type where it is a place that is checked already.
-    fn binary_types(
+    fn binary(
         &mut self,
         op: Operator,
         a: &Expr,
         b: &Expr,
+        expected: Option<&Ty>,
         span: Span,
-        place: Option<Ty>,
     ) -> Ty {
-        let left = match place {
-            Some(ty) => ty,
-            None => self.expr(a, None),
-        };
+        let left = self.expr(a, None);
         let right = self.expr(b, None);
+        self.binary_types(op, [(a, &left), (b, &right)], expected, span)
+    }
+
+    /// The type of an operation on operands that are checked already.
+    fn binary_types(
+        &mut self,
+        op: Operator,
+        [(a, left), (b, right)]: [(&Expr, &Ty); 2],
+        expected: Option<&Ty>,
+        span: Span,
+    ) -> Ty {
+        if let Operator::Binary(
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem,
+        ) = op
+        {
+            self.import_operand(a, left, right, expected);
+            self.import_operand(b, right, left, expected);
+        }
         let ty = self.elementwise(
-            &left,
-            &right,
+            left,
+            right,
             matches!(op, Operator::Binary(BinaryOp::Shl | BinaryOp::Shr)),
             span,
         );

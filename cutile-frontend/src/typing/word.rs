@@ -74,7 +74,7 @@ impl Checker<'_, '_, '_> {
                 axis = at;
                 ty
             }
-            Word::Mma => self.mma(args),
+            Word::Mma => self.mma(args, expected),
             Word::Map => return self.map(e, args),
             _ => {
                 let (ty, at) = self.memory_word(e, word, args);
@@ -343,9 +343,10 @@ impl Checker<'_, '_, '_> {
         (Ty::Tile(element, shape), Some(axis))
     }
 
-    fn mma(&mut self, args: &[&Expr]) -> Ty {
+    fn mma(&mut self, args: &[&Expr], expected: Option<&Ty>) -> Ty {
         let (a, b) = (self.tile(args[0]), self.tile(args[1]));
-        let Some((acc_el, acc)) = self.tile(args[2]) else { return Ty::Error };
+        // The result has the accumulator's type.
+        let Some((acc_el, acc)) = self.tile_like(args[2], expected) else { return Ty::Error };
         let (Some((a_el, a)), Some((b_el, b))) = (a, b) else { return Ty::Error };
         let fits = a.len() == 2
             && b.len() == 2
@@ -369,7 +370,12 @@ impl Checker<'_, '_, '_> {
 
     /// The element type and shape of a tile argument.
     pub(super) fn tile(&mut self, e: &Expr) -> Option<(El, Shape)> {
-        let ty = self.expr(e, None);
+        self.tile_like(e, None)
+    }
+
+    /// As [`Checker::tile`], where a type is expected.
+    fn tile_like(&mut self, e: &Expr, expected: Option<&Ty>) -> Option<(El, Shape)> {
+        let ty = self.expr(e, expected);
         match self.infer.resolve(&ty) {
             Ty::Tile(el, shape) => Some((el, shape)),
             Ty::Error | Ty::Never => None,

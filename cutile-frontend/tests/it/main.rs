@@ -5,6 +5,7 @@ mod control;
 mod errors;
 mod functions;
 mod generated;
+mod imports;
 mod run;
 mod spec;
 mod words;
