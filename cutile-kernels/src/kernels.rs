@@ -123,20 +123,39 @@ pub mod matmul {
 
     /// Extent of a tile along the shared axis.
     const BK: i32 = 32;
+    /// The same for f64.
+    const BK_DOUBLE: i32 = 8;
     /// The same for products without matrix instructions, which hold a tile of rank 3.
     const BK_INTEGER: i32 = 8;
 
-    /// c = a * b in the elements' own precision.
-    #[cutile_macros::entry(specialize(T = f32, BM = 32, BN = 32))]
-    fn same_precision<T: Float, const BM: i32, const BN: i32>(
-        a: &Tensor<T, { [-1, -1] }>,
-        b: &Tensor<T, { [-1, -1] }>,
-        c: &mut Tensor<T, { [BM, BN] }>,
+    /// c = a * b in f32.
+    #[cutile_macros::entry(specialize(BM = 32, BN = 32))]
+    fn single_precision<const BM: i32, const BN: i32>(
+        a: &Tensor<f32, { [-1, -1] }>,
+        b: &Tensor<f32, { [-1, -1] }>,
+        c: &mut Tensor<f32, { [BM, BN] }>,
     ) {
         let rows = a.partition(const_shape![BM, BK]);
         let columns = b.partition(const_shape![BK, BN]);
         let (i, j, _) = get_tile_block_id();
-        let mut sum: Tile<T, { [BM, BN] }> = zeros(const_shape![BM, BN]);
+        let mut sum: Tile<f32, { [BM, BN] }> = zeros(const_shape![BM, BN]);
+        for k in 0..num_tiles(&rows, 1) {
+            sum = mma(rows.load([i, k]), columns.load([k, j]), sum);
+        }
+        c.store(sum);
+    }
+
+    /// c = a * b in f64, by short steps: a longer step's operands would not fit into registers.
+    #[cutile_macros::entry()]
+    fn double_precision<const BM: i32, const BN: i32>(
+        a: &Tensor<f64, { [-1, -1] }>,
+        b: &Tensor<f64, { [-1, -1] }>,
+        c: &mut Tensor<f64, { [BM, BN] }>,
+    ) {
+        let rows = a.partition(const_shape![BM, BK_DOUBLE]);
+        let columns = b.partition(const_shape![BK_DOUBLE, BN]);
+        let (i, j, _) = get_tile_block_id();
+        let mut sum: Tile<f64, { [BM, BN] }> = zeros(const_shape![BM, BN]);
         for k in 0..num_tiles(&rows, 1) {
             sum = mma(rows.load([i, k]), columns.load([k, j]), sum);
         }

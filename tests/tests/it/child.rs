@@ -22,3 +22,8 @@ pub(crate) fn in_child(test: &str, variables: &[(&str, &str)], body: impl FnOnce
         "{test} in a child: {text}{errors}"
     );
 }
+
+/// Whether this is such a child process.
+pub(crate) fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
