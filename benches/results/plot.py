@@ -2,7 +2,7 @@
 """Draws the measured ratios of one card: python3 plot.py h200  (needs matplotlib).
 
 Reads h200.jsonl, the lines that the benchmarks wrote, and draws one bar a figure with a ratio to a
-reference of the same run, with the goal where there is one.
+reference of the same run (CARD.md names it), with the goal where there is one.
 """
 
 import json
@@ -25,13 +25,13 @@ def main():
     lower = [r for r in rows if r["better"] == "lower"]
     size = [len(higher), len(lower)]
     figure, parts = plt.subplots(
-        2, 1, figsize=(9, 0.42 * sum(size) + 2), height_ratios=size, constrained_layout=True
+        2, 1, figsize=(10, 0.4 * sum(size) + 2), height_ratios=size, constrained_layout=True
     )
     for axis, part, title in [
         (parts[0], higher, "rate over the reference (more is better)"),
         (parts[1], lower, "time over the reference (less is better)"),
     ]:
-        names = [f"{r['name']}  [{r['reference']}]" for r in part]
+        names = [r["name"] for r in part]
         axis.barh(names, [r["ratio"] for r in part], color="#4878a8")
         for i, r in enumerate(part):
             axis.text(r["ratio"], i, f" {r['ratio']:.2f}", va="center", fontsize=8)
