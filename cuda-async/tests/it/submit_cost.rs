@@ -16,6 +16,18 @@ fn kernel(x: &Buffer, y: &Buffer, z: &Buffer) -> impl DeviceOperation<Output = (
     })
 }
 
+/// Waits for real, once: that makes the thread's parker and starts the reactor, which short work may never need and a busy machine
+/// may need at any time.
+fn wait_once(stream: &Stream) {
+    let slow = with_context(|ctx| {
+        ctx.run_on_host("slow", || {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            Ok(())
+        })
+    });
+    slow.sync_on(stream).unwrap();
+}
+
 struct Nothing;
 
 impl std::task::Wake for Nothing {
@@ -34,6 +46,7 @@ fn submitting_and_polling_allocate_nothing() {
         let mut future = kernel(&x, &y, &z).then(|()| kernel(&z, &y, &x)).schedule(&stream);
         while future.poll_result(&waker).is_pending() {}
     };
+    wait_once(&stream);
     (0..100).for_each(|_| round());
     let before = allocations();
     (0..100).for_each(|_| round());
@@ -46,6 +59,7 @@ fn blocking_allocates_nothing() {
     let stream = device.new_stream().unwrap();
     let make = |byte| upload(vec![byte; 64]).sync_on(&stream).unwrap();
     let (x, y, z) = (make(1), make(2), make(0));
+    wait_once(&stream);
     (0..100).for_each(|_| kernel(&x, &y, &z).sync_on(&stream).unwrap());
     let before = allocations();
     (0..100).for_each(|_| kernel(&x, &y, &z).sync_on(&stream).unwrap());
