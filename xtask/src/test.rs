@@ -190,8 +190,7 @@ fn kernels(_: &Scope) -> Outcome {
     let mut plain = cargo(&build);
     plain.arg("--check");
     let mut hardened = cargo(&build);
-    // Panic paths do not depend on the architecture.
-    hardened.args(["--core", "hardened", "--arch", "sm_90a", "--out"]);
+    hardened.args(["--core", "hardened", "--out"]);
     hardened.arg(target_folder().join("check/hardened"));
     step::run("kernels", Counts::Itself, vec![plain, hardened])
 }
