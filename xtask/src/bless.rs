@@ -23,8 +23,8 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         command.args(["--package", package]);
     }
     command.args(&args.filter);
-    // The three kinds of expectation: insta's snapshots, trybuild's messages, our own file tests.
-    command.env("INSTA_UPDATE", "always").env("TRYBUILD", "overwrite").env("BLESS", "1");
+    // The two kinds of expectation: insta's snapshots and trybuild's messages.
+    command.env("INSTA_UPDATE", "always").env("TRYBUILD", "overwrite");
     match command.status() {
         // A rewritten expectation may be reported as a failure: what counts is the difference.
         Ok(_) => {
