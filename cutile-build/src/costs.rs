@@ -3,7 +3,7 @@
 //! One line a kernel: `<kernel> <specialisation>  <facts>  <arch>: 32 registers, 0 shared, 0 spilled, load 16, store 16`. Registers and
 //! shared memory are known only where `ptxas` is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use cutile_bundle::manifest::KernelRecord;
@@ -80,12 +80,22 @@ impl Cost {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Costs(BTreeMap<String, Cost>);
 
+/// The crate of a kernel as the table names it.
+fn package(name: &str) -> &str {
+    name.split("::").next().unwrap_or(name)
+}
+
 impl Costs {
     /// Of built kernels.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a KernelRecord>) -> Costs {
         let lines =
             records.into_iter().filter_map(|record| Some((name(record), Cost::of(record)?)));
         Costs(lines.collect())
+    }
+
+    /// Whether nothing is known of any kernel.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Reads a table; the error is the line that is not of its form.
@@ -101,14 +111,24 @@ impl Costs {
             .map(Costs)
     }
 
-    /// One message for each kernel that is worse than in the table.
+    /// One message for each kernel that is worse than in the table, or of which the table knows nothing.
     pub fn regressions(&self, table: &Costs) -> Vec<String> {
-        let pairs = self.0.iter().filter_map(|(name, now)| Some((name, now, table.0.get(name)?)));
-        pairs
-            .map(|(name, now, before)| (name, now.regressions(before)))
-            .filter(|(_, found)| !found.is_empty())
-            .map(|(name, found)| format!("{name}: {}", found.join(", ")))
-            .collect()
+        let message = |(name, now): (&String, &Cost)| {
+            let Some(before) = table.0.get(name) else {
+                return Some(format!("{name}: not in {FILE}; write it anew by --write-costs"));
+            };
+            let found = now.regressions(before);
+            (!found.is_empty()).then(|| format!("{name}: {}", found.join(", ")))
+        };
+        self.0.iter().filter_map(message).collect()
+    }
+
+    /// These, and what an earlier table says of crates that have no kernel among these.
+    pub fn with_other_crates(mut self, earlier: Costs) -> Costs {
+        let built: BTreeSet<String> = self.0.keys().map(|name| package(name).to_owned()).collect();
+        let others = earlier.0.into_iter().filter(|(name, _)| !built.contains(package(name)));
+        self.0.extend(others);
+        self
     }
 }
 
@@ -146,12 +166,24 @@ k::b  general  sm_80: 20 registers, 0 shared, 0 spilled, load 4, store 4
     }
 
     #[test]
+    fn a_table_keeps_what_it_says_of_other_crates() {
+        let earlier =
+            Costs::parse(&format!("{TABLE}other::c  aligned  sm_80: 1, 2, 3, 4, 5")).unwrap();
+        let now = Costs::parse("k::new  aligned  sm_80: 1, 2, 3, 4, 5").unwrap();
+        let names: Vec<String> = now.with_other_crates(earlier).0.into_keys().collect();
+        assert_eq!(names, ["k::new  aligned  sm_80", "other::c  aligned  sm_80"]);
+    }
+
+    #[test]
     fn each_kind_of_regression_is_told() {
         let table = Costs::parse(TABLE).unwrap();
         let with = |from: &str, to: &str| {
             Costs::parse(&TABLE.replace(from, to)).unwrap().regressions(&table)
         };
-        assert_eq!(with("k::b", "k::new"), Vec::<String>::new());
+        assert_eq!(
+            with("k::b", "k::new"),
+            ["k::new  general  sm_80: not in kernel-costs.txt; write it anew by --write-costs"]
+        );
         assert_eq!(with("40 registers", "44 registers"), Vec::<String>::new());
         for (from, to, message) in [
             ("40 registers", "45 registers", "45 registers instead of 40"),

@@ -61,8 +61,8 @@ pub fn plan<'a>(units: &'a Units, recorded: &[Recorded], archs: &[Arch]) -> Plan
         }
     }
     if !by_kernel.is_empty() {
-        let kernels = by_kernel.keys().copied().collect::<Vec<_>>().join("`, `");
-        plan.notes.push(format!("recorded, but not in the program, hence skipped: `{kernels}`"));
+        let names = some_of(&by_kernel.into_keys().collect::<Vec<_>>());
+        plan.notes.push(format!("recorded, but not in the program, hence skipped: {names}"));
     }
     if !plan.unspecialised.is_empty() {
         let kernels = plan.unspecialised.join(", ");
@@ -70,6 +70,17 @@ pub fn plan<'a>(units: &'a Units, recorded: &[Recorded], archs: &[Arch]) -> Plan
             .push(format!("not built, for no specialisation is declared or recorded: {kernels}"));
     }
     plan
+}
+
+/// The first few names, and how many more there are.
+fn some_of(names: &[&str]) -> String {
+    const SHOWN: usize = 4;
+    let shown = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    shown.join(", ") + &more
 }
 
 impl<'a> Plan<'a> {

@@ -92,12 +92,16 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, BuildError> {
     }
     let table = workspace.root.join(costs::FILE);
     let costs = Costs::of(bundle.records());
-    let worse = if args.check { regressions(&costs, &table)? } else { Vec::new() };
+    let mut worse = Vec::new();
+    if args.write_costs {
+        write_costs(costs, &table, out)?;
+    } else if args.check
+        && let Some(known) = read_costs(&table)?
+    {
+        worse = costs.regressions(&known);
+    }
     for text in &worse {
         writeln!(out, "worse: {text}")?;
-    }
-    if args.write_costs {
-        replace(&table, costs.to_string().as_bytes())?;
     }
     let Tally { built, failed, weak } = tally;
     let weak_text = if weak > 0 { format!(", {weak} with warnings") } else { String::new() };
@@ -105,16 +109,29 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<bool, BuildError> {
     Ok(failed == 0 && !(args.check && weak + worse.len() > 0))
 }
 
-/// What costs more than the table says; without a table nothing does.
-fn regressions(costs: &Costs, table: &Path) -> Result<Vec<String>, BuildError> {
+/// What the table says, if there is one.
+fn read_costs(table: &Path) -> Result<Option<Costs>, BuildError> {
     let text = match fs::read_to_string(table) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(BuildError::io("read", table)(error)),
     };
-    let known =
-        Costs::parse(&text).map_err(|line| BuildError::Costs { path: table.to_owned(), line })?;
-    Ok(costs.regressions(&known))
+    let costs = Costs::parse(&text);
+    costs.map(Some).map_err(|line| BuildError::Costs { path: table.to_owned(), line })
+}
+
+/// Writes the table; what it says of crates that were not built now stays, unless it cannot be read.
+fn write_costs(costs: Costs, table: &Path, out: &mut dyn Write) -> Result<(), BuildError> {
+    if costs.is_empty() {
+        writeln!(out, "note: {} stays as it is: costs come from `ptxas`", table.display())?;
+        return Ok(());
+    }
+    let earlier = match read_costs(table) {
+        Err(BuildError::Costs { .. }) => None,
+        earlier => earlier?,
+    };
+    let all = costs.with_other_crates(earlier.unwrap_or_default());
+    Ok(replace(table, all.to_string().as_bytes())?)
 }
 
 /// For what, with what and where kernels are built.
