@@ -8,9 +8,9 @@
 //!               +-- policy failed --+---- operation failed ------+-- device failed ---+
 //! ```
 //!
-//! A poll enqueues what can be enqueued, then looks for completion: it spins for 2 us at most; while
-//! the last submission is younger than 50 us the task wakes itself (others get their turn, an idle
-//! executor comes straight back); after that it registers with the reactor. No poll blocks.
+//! A poll enqueues what can be enqueued, or looks for completion and spins for it for 2 us at most;
+//! while the last submission is younger than 50 us the task wakes itself (others get their turn, an
+//! idle executor comes straight back); after that it registers with the reactor. No poll blocks.
 //!
 //! Dropping a future, at any moment, waits for nothing: what is in flight belongs to its stream.
 
@@ -109,6 +109,7 @@ impl<O: DeviceOperation> DeviceFuture<O> {
     pub fn poll_result(&mut self, waker: &Waker) -> Poll<Result<Output<O>>> {
         loop {
             let mut waits = Waits::new();
+            let before = self.record.submissions();
             match self.run(waker, &mut waits) {
                 Poll::Pending => {}
                 Poll::Ready(Err(error)) => return Poll::Ready(self.finish(Err(error))),
@@ -118,7 +119,8 @@ impl<O: DeviceOperation> DeviceFuture<O> {
                     }
                 }
             }
-            match self.wait(&waits, waker) {
+            let submitted = self.record.submissions() != before;
+            match self.wait(&waits, submitted, waker) {
                 Ok(true) => {}
                 Ok(false) => return Poll::Pending,
                 Err(error) => return Poll::Ready(self.give_up(error)),
@@ -171,14 +173,16 @@ impl<O: DeviceOperation> DeviceFuture<O> {
     }
 
     /// Spins a little for any of `waits`, else arranges for a wake-up; whether to go on at once.
-    fn wait(&self, waits: &[Mark], waker: &Waker) -> Result<bool> {
+    ///
+    /// What this very poll has `submitted` takes longer than any spin: others may submit theirs first.
+    fn wait(&self, waits: &[Mark], submitted: bool, waker: &Waker) -> Result<bool> {
         if waits.is_empty() {
             // Somebody outside any stream has the waker.
             return Ok(false);
         }
         waits.iter().copied().try_for_each(announce)?;
         let begin = Instant::now();
-        while begin.elapsed() < SPIN {
+        while !submitted && begin.elapsed() < SPIN {
             if waits.iter().any(|mark| mark.passed()) {
                 return Ok(true);
             }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cuda_async::backend::{Launch, RawFunction};
 use cuda_async::driver::sys::CUstream;
-use cuda_async::driver::{Event, PinnedMemory, Stream as RawStream};
+use cuda_async::driver::{DriverError, Event, PinnedMemory, Stream as RawStream};
 use cuda_async::prelude::*;
 
 use crate::Failure;
@@ -22,6 +22,9 @@ use crate::report::{Case, Report, in_turns};
 const SPIN_SYNC: &str = "raw launch + spinning cuStreamSynchronize";
 /// The row that waking is compared with.
 const LONG_SYNC: &str = "raw 300 us kernel + spinning cuStreamSynchronize";
+
+/// Raw launches with a stream write after every 16th.
+const WITH_WRITES: &str = "raw cuLaunchKernel, 16 and one stream write";
 
 /// Enqueues `step` on a buffer that the context is asked for like any other.
 fn launch_step(
@@ -90,11 +93,15 @@ fn value_of(buffer: &Buffer, stream: &Stream) -> Result<u32, DeviceError> {
 }
 
 /// Host time of submitting a chained kernel.
+///
+/// Operations of 16 announce their completion, each by one write in the stream; a row of raw calls
+/// says what the driver takes for the same.
 pub(crate) fn submission(kernels: &Kernels, report: &mut Report) -> Result<(), Failure> {
     let stream = kernels.device.new_stream()?;
     let raw = RawStream::new(kernels.context, 0)?;
     let counter = counter(&raw)?;
     let buffer = zero(&stream)?;
+    let word = PinnedMemory::allocate(kernels.context, 8)?;
     let plain = runtime_name(kernels.step.raw());
     let again = "raw cuLaunchKernel, kernelParams (in turns with the next rows)";
     let in_one = |function, dependent, n: usize| {
@@ -114,6 +121,14 @@ pub(crate) fn submission(kernels: &Kernels, report: &mut Report) -> Result<(), F
             .try_for_each(|_| bare_launch(kernels, raw.raw(), counter.address()))
             .map_err(DeviceError::new)
     };
+    let with_writes = || {
+        for number in 0..N as u64 / 16 {
+            (0..16).try_for_each(|_| bare_launch(kernels, raw.raw(), counter.address()))?;
+            // SAFETY: the word lives to the end of the section.
+            unsafe { raw.write_value(word.device_address(), number) }?;
+        }
+        Ok::<(), DriverError>(())
+    };
     let composed = |function, dependent| {
         let (buffer, stream) = (buffer.clone(), stream.clone());
         move || {
@@ -126,6 +141,7 @@ pub(crate) fn submission(kernels: &Kernels, report: &mut Report) -> Result<(), F
     };
     let mut cases = vec![
         Case::new(again, &mut bare),
+        Case::new(WITH_WRITES, || with_writes().map_err(DeviceError::new)),
         Case::new("runtime: submit, many kernels in one operation", in_one(plain, false, N)),
         Case::new("runtime: submit, operations of 16 chained kernels", composed(plain, false)),
     ];
@@ -145,7 +161,8 @@ pub(crate) fn submission(kernels: &Kernels, report: &mut Report) -> Result<(), F
         raw.synchronize().map_err(DeviceError::new)
     })?;
     let names: Vec<&str> = cases.iter().map(|case| case.what).collect();
-    let launched = 65 * N as u32 * (cases.len() as u32 - 1);
+    // Two of them are raw and count elsewhere.
+    let launched = 65 * N as u32 * (cases.len() as u32 - 2);
     drop(cases);
     for (name, samples) in names.into_iter().zip(times) {
         let each = samples.into_iter().map(|sample| sample / N as f64).collect();
