@@ -4,15 +4,16 @@
 //! the bytes of before.
 
 use crate::decode::async_op::{AsyncOp, CpAsync};
-use crate::decode::op::{Function, Order, Space};
+use crate::decode::op::{Function, Space};
 use crate::report::Fault;
 
 use super::frame::{Frame, LANES, lanes};
 use super::memory::{self, Place, READ, WRITE};
+use super::race::{self, Agent, Issue};
 use super::state::Cluster;
 use super::step::Flow;
 use super::warp::{Wait, Warp};
-use super::{barrier, bulk, mbarrier, race, wgmma};
+use super::{barrier, bulk, mbarrier, wgmma};
 
 /// A copy that was issued and is not complete.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +37,13 @@ pub(super) struct Copies {
     committed: [u32; LANES],
 }
 
+impl Copies {
+    /// Groups that a lane has committed.
+    pub(super) fn committed(&self, lane: usize) -> u32 {
+        self.committed[lane]
+    }
+}
+
 /// Executes an asynchronous instruction of path `p` in the lanes of `active`.
 pub(super) fn execute(
     cluster: &mut Cluster<'_>,
@@ -52,7 +60,10 @@ pub(super) fn execute(
                 warp.copies.committed[lane] += 1;
             }
         }
-        AsyncOp::WaitCopies(left) => complete(cluster, warp, active, *left)?,
+        AsyncOp::WaitCopies(left) => {
+            complete(cluster, warp, active, *left)?;
+            race::copies_waited(cluster, warp, active, *left);
+        }
         AsyncOp::Cluster(op) => return barrier::cluster_barrier(cluster, warp, *op, active),
         AsyncOp::ProxyFence => race::proxy_fence(cluster, warp, active),
         AsyncOp::DependencyWait => warp.dependency_met = true,
@@ -115,13 +126,15 @@ fn issue(
             return Err(Fault::at(crate::report::FaultKind::Async(message), lane));
         }
         let target = memory::locate(cluster, warp, Space::Shared, to[lane], bytes, WRITE, lane)?;
+        let tick = Some(warp.copies.committed[lane] + 1);
+        let by = Issue { agent: Agent::Copies, lanes: 1 << lane, tick };
+        race::async_access(cluster, warp, target, bytes, WRITE, by)?;
         // With nothing to read the source address may be anything.
         let source = match source_bytes {
             0 => None,
             _ => {
                 let place = locate_source(cluster, warp, from[lane], (bytes, source_bytes), lane)?;
-                let whole = if source_bytes.is_power_of_two() { source_bytes } else { 1 };
-                race::access(cluster, warp, place, whole, READ, Order::Weak, lane)?;
+                race::async_access(cluster, warp, place, source_bytes, READ, by)?;
                 Some(from[lane])
             }
         };
@@ -191,7 +204,6 @@ pub(super) fn complete_lane(
 fn perform(cluster: &mut Cluster<'_>, warp: &mut Warp, copy: Pending) -> Result<(), Box<Fault>> {
     let lane = usize::from(copy.lane);
     let bytes = u32::from(copy.bytes);
-    race::access(cluster, warp, copy.to, bytes, WRITE, Order::Weak, lane)?;
     let from = match copy.from {
         Some(at) => {
             Some(locate_source(cluster, warp, at, (bytes, u32::from(copy.source_bytes)), lane)?)

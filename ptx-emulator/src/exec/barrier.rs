@@ -168,13 +168,13 @@ pub(super) fn warp_finished(cluster: &mut Cluster<'_>, block: u32) -> Result<(),
     Ok(())
 }
 
-/// Whether what a path waits for has come.
-pub(super) fn over(cluster: &mut Cluster<'_>, warp: &mut Warp, wait: Wait) -> bool {
+/// Whether what a path of these lanes waits for has come.
+pub(super) fn over(cluster: &mut Cluster<'_>, warp: &mut Warp, wait: Wait, mask: u32) -> bool {
     match wait {
         Wait::Barrier { id, passed } => {
             let over = cluster.blocks[warp.block as usize].barriers[id as usize].passed > passed;
             if over {
-                race::barrier_passed(cluster, warp, id as usize, passed);
+                race::barrier_passed(cluster, warp, (id as usize, passed), mask);
             }
             over
         }
@@ -189,7 +189,7 @@ pub(super) fn over(cluster: &mut Cluster<'_>, warp: &mut Warp, wait: Wait) -> bo
         Wait::Cluster { passed } => {
             let over = cluster.passed > passed;
             if over {
-                race::cluster_passed(cluster, warp);
+                race::cluster_passed(cluster, warp, mask);
             }
             over
         }
@@ -221,7 +221,7 @@ pub(super) fn cluster_barrier(
     warp.cluster_arrived |= active;
     warp.cluster_phase = cluster.passed;
     cluster.arrived += active.count_ones();
-    race::cluster_arrive(cluster, warp, op.relaxed);
+    race::cluster_arrive(cluster, warp, op.relaxed, active);
     cluster_may_pass(cluster);
     Ok(Flow::Next)
 }

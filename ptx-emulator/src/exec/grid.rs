@@ -52,6 +52,12 @@ impl Grid<'_> {
         self.launch.block.iter().product()
     }
 
+    /// Lanes that a warp of a block has.
+    fn lanes_of(&self, warp: u32) -> u32 {
+        let count = (self.threads_per_block() - warp * LANES as u32).min(LANES as u32);
+        u32::MAX >> (32 - count)
+    }
+
     /// Index of a block by its cluster's number and its rank.
     fn block_index(&self, cluster: u32, rank: u32) -> [u32; 3] {
         let outer = coordinates(cluster, self.clusters());
@@ -292,6 +298,7 @@ impl<'l> Worker<'l> {
         let grid = self.grid;
         let blocks = grid.cluster.iter().product::<u32>();
         let (threads, warps) = (grid.threads_per_block(), grid.warps_per_block());
+        let present: Vec<u32> = (0..warps).map(|w| grid.lanes_of(w)).collect();
         let state = Cluster {
             grid,
             blocks: (0..blocks)
@@ -310,7 +317,7 @@ impl<'l> Worker<'l> {
             objects: 0,
             events: 0,
             granted: 0,
-            races: self.races.map(|global| Races::new(number, blocks, warps, global)),
+            races: self.races.map(|global| Races::new(number, blocks, &present, global)),
         };
         let warps = (0..blocks * warps).map(|w| self.warp(w / warps, w % warps)).collect();
         Resident {
@@ -328,8 +335,7 @@ impl<'l> Worker<'l> {
     fn warp(&self, block: u32, index: u32) -> Warp {
         let grid = self.grid;
         let entry = &grid.code.functions[grid.entry as usize];
-        let count = (grid.threads_per_block() - index * LANES as u32).min(LANES as u32);
-        let lanes = u32::MAX >> (32 - count);
+        let lanes = grid.lanes_of(index);
         let mut warp =
             Warp { block, index, lanes, dependency_met: !grid.launch.dependent, ..Warp::default() };
         for lane in 0..LANES {

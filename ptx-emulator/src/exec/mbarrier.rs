@@ -5,12 +5,13 @@ use crate::decode::mbarrier::{MbarrierOp, Object, PhaseSrc};
 use crate::decode::op::{NO_PC, Order, Src};
 use crate::report::{Fault, FaultKind};
 
+use super::async_copy;
 use super::frame::{Frame, lanes};
 use super::memory::{self, ATOMIC, Place, WRITE};
+use super::race::{self, Agent};
 use super::state::Cluster;
 use super::step::Flow;
 use super::warp::{TIMED_OUT, Wait, Warp};
-use super::{async_copy, race};
 
 /// Largest arrival count, and largest pending transaction count.
 const MAX_COUNT: u64 = (1 << 20) - 1;
@@ -99,16 +100,21 @@ pub(super) fn execute(
     if let MbarrierOp::Wait { p: d, phase, blocking, acquire } = *op {
         let mut ready = 0;
         let mut first = None;
+        let mut seen: Vec<((usize, u32), u32)> = Vec::new();
         for lane in lanes(active) {
             let (block, offset) = place(cluster, warp, target, at[lane], false, lane)?;
             let object = object(cluster, block, offset, lane)?;
             first = first.or(Some((block, offset, object.phase)));
             if complete(f, object, phase, lane)? {
                 ready |= 1 << lane;
-                if acquire {
-                    race::mbarrier_acquire(cluster, warp, block, offset);
+                match seen.iter_mut().find(|(place, _)| *place == (block, offset)) {
+                    Some((_, lanes)) => *lanes |= 1 << lane,
+                    None => seen.push(((block, offset), 1 << lane)),
                 }
             }
+        }
+        for (place, lanes) in seen.into_iter().filter(|_| acquire) {
+            race::mbarrier_acquire(cluster, warp, place, lanes);
         }
         let path = &mut warp.paths[p as usize];
         let timed_out = path.resumed.take() == Some(TIMED_OUT);
@@ -216,7 +222,7 @@ fn one(
         MbarrierOp::Arrive { state, count, tx, drop, no_complete } => {
             let count = f.lane(count, lane) & 0xffff_ffff;
             let tx = tx.map(|tx| f.lane(tx, lane) & 0xffff_ffff);
-            let known = race::publish(cluster, warp);
+            let known = race::publish(cluster, warp, 1 << lane);
             let object = object(cluster, block, at, lane)?;
             let token = object.phase << 32 | u64::from(object.pending);
             if let Some(bytes) = tx {
@@ -250,6 +256,9 @@ fn one(
         }
         MbarrierOp::ArriveOnCopies { no_increment } => {
             async_copy::complete_lane(cluster, warp, lane)?;
+            object(cluster, block, at, lane)?;
+            let tick = warp.copies.committed(lane) + 1;
+            race::mbarrier_publish(cluster, warp, lane, (&[block], at), Agent::Copies, tick);
             if no_increment {
                 let arrive = MbarrierOp::Arrive {
                     state: None,
@@ -259,11 +268,6 @@ fn one(
                     no_complete: false,
                 };
                 one(cluster, warp, f, &arrive, (block, at), lane)?;
-            } else {
-                let known = race::publish(cluster, warp);
-                if let Some(known) = known {
-                    object(cluster, block, at, lane)?.arriving.join(&known);
-                }
             }
         }
         MbarrierOp::Wait { .. } => {}

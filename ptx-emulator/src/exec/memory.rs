@@ -326,13 +326,31 @@ pub(super) fn store(
     super::race::release(cluster, warp, access.order, mask);
     for lane in lanes(mask) {
         let place = locate(cluster, warp, access.space, at[lane], total, WRITE, lane)?;
-        super::race::access(cluster, warp, place, total, WRITE, access.order, lane)?;
+        super::race::store(cluster, warp, place, total, access.order, lane, |cluster| {
+            holds(cluster, warp, place, f, (access, items), lane)
+        })?;
         for (step, item) in (0..).step_by(bytes as usize).zip(items) {
             let value = f.lane(item.unwrap_or(Src::Imm(0)), lane);
             write(cluster, warp, place, step, bytes, value, lane)?;
         }
     }
     Ok(())
+}
+
+/// Whether a place holds what a lane is about to store.
+fn holds(
+    cluster: &Cluster<'_>,
+    warp: &Warp,
+    place: Place,
+    f: &Frame,
+    (access, items): (&Access, &[Option<Src>]),
+    lane: usize,
+) -> bool {
+    let bytes = u32::from(access.bytes);
+    (0..).step_by(bytes as usize).zip(items).all(|(step, item)| {
+        let value = f.lane(item.unwrap_or(Src::Imm(0)), lane) & ones(8 * bytes);
+        read(cluster, warp, place, step, bytes, lane).is_ok_and(|old| old == value)
+    })
 }
 
 /// `atom` and `red`

@@ -69,7 +69,9 @@ fn next_path(cluster: &mut Cluster<'_>, warp: &mut Warp) -> Option<u32> {
         let state = warp.paths[at as usize].state;
         match state {
             State::Ready => {}
-            State::Waits(wait) if barrier::over(cluster, warp, wait) => {
+            State::Waits(wait)
+                if barrier::over(cluster, warp, wait, warp.paths[at as usize].mask) =>
+            {
                 warp.paths[at as usize].state = State::Ready
             }
             _ => continue,
@@ -237,7 +239,7 @@ fn slow(
             Flow::Next
         }
         Op::Fence { order } => {
-            race::fence(cluster, warp, *order);
+            race::fence(cluster, warp, *order, active);
             Flow::Next
         }
         Op::Nothing => Flow::Next,

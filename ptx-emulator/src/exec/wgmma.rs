@@ -20,7 +20,7 @@ use super::float::format;
 use super::frame::{Frame, LANES, Row};
 use super::matrix::{a_element, value, width};
 use super::memory::{Place, READ};
-use super::race::{self, Agent};
+use super::race::{self, Agent, Issue};
 use super::state::Cluster;
 use super::warp::Warp;
 
@@ -277,8 +277,7 @@ fn load(
                 Place::Shared(block, at),
                 length,
                 READ,
-                Agent::Wgmma,
-                0,
+                Issue { agent: Agent::Wgmma, lanes: u32::MAX, tick: None },
             )?;
             let shared = &cluster.blocks[block].shared;
             for e in 0..count {

@@ -1,7 +1,7 @@
 //! Seeded faults: each must be caught and named.
 
 use crate::harness::{Device, block, entry, fault};
-use ptx_emulator::{FaultKind, Launch, Options};
+use ptx_emulator::{Checks, FaultKind, Launch, Options};
 
 /// Prologue: %r0 = tid, %rd1 = buffer, %rd2 = buffer + 4 * tid, %r1 = shared, %r2 = shared + 4 * tid.
 const START: &str = "mov.u32 %r0, %tid.x; ld.param.u64 %rd1, [k_param_0]; mul.wide.u32 %rd2, %r0, 4; add.s64 %rd2, %rd1, %rd2;
@@ -220,8 +220,19 @@ fn copies_read_before_their_wait_are_seen() {
             "cp.async.ca.shared.global [%r2], [%rd2], 4; cp.async.commit_group; {wait} ld.shared.u32 %r4, [%r2]; st.global.u32 [%rd2], %r4;"
         )
     };
-    assert!(matches!(seeded(&copy(""), 32), FaultKind::Uninitialised { space: "shared", .. }));
-    assert!(matches!(seeded(&copy("cp.async.wait_group 1;"), 32), FaultKind::Uninitialised { .. }));
+    for wait in ["", "cp.async.wait_group 1;"] {
+        let found = seeded(&copy(wait), 32);
+        assert!(
+            matches!(&found, FaultKind::Race { space: "shared", other, .. } if other.contains("not waited for")),
+            "{found}"
+        );
+    }
+    let blind = Options { checks: Checks { races: false, ..Checks::ALL }, ..Options::default() };
+    let device = Device::new(&entry(&format!("{START}{} ret;", copy(""))));
+    let at = device.upload(&[3u32; 32]);
+    let launch = Launch { dynamic_shared: 1024, ..block(32) };
+    let report = device.run_with(launch, &[at], &blind).unwrap_err();
+    assert!(matches!(report.kind, FaultKind::Uninitialised { space: "shared", .. }), "{report}");
     let device = Device::new(&entry(&format!("{START}{} ret;", copy("cp.async.wait_group 0;"))));
     let at = device.upload(&[3u32; 32]);
     device

@@ -17,7 +17,7 @@ use crate::report::{Fault, FaultKind};
 use super::frame::Frame;
 use super::mbarrier;
 use super::memory::{self, Place, READ, WRITE};
-use super::race::{self, Agent};
+use super::race::{self, Agent, Issue};
 use super::state::Cluster;
 use super::warp::Warp;
 
@@ -237,6 +237,7 @@ fn issue(
         None => (Agent::BulkRead, Agent::BulkWrite),
     };
     let ticks = (race::tick(cluster, warp, agents.0), race::tick(cluster, warp, agents.1));
+    let by = |agent| Issue { agent, lanes: 1 << lane, tick: None };
     let check = cluster.grid.options.checks.uninitialised;
     for chunk in &job.chunks {
         let bytes = u32::from(chunk.valid);
@@ -249,7 +250,7 @@ fn issue(
             };
             // Reductions are atomic: their destination is not written in the sense of a race.
             if !(job.load && matches!(job.effect, Effect::Reduce(..))) {
-                race::async_access(cluster, warp, near, length, kind, agent, lane)?;
+                race::async_access(cluster, warp, near, length, kind, by(agent))?;
             }
             if check && !job.load {
                 written(cluster, warp, near, bytes, lane)?;
@@ -266,7 +267,7 @@ fn issue(
         if let Some(far) = far.filter(|_| bytes > 0) {
             let (agent, kind) = if job.load { (agents.0, READ) } else { (agents.1, WRITE) };
             if matches!(job.effect, Effect::Copy) {
-                race::async_access(cluster, warp, far, bytes, kind, agent, lane)?;
+                race::async_access(cluster, warp, far, bytes, kind, by(agent))?;
             }
             if check && job.load {
                 written(cluster, warp, far, bytes, lane)?;
@@ -274,7 +275,7 @@ fn issue(
         }
     }
     if let Some((blocks, at)) = &job.mbarrier {
-        race::mbarrier_publish(cluster, warp, blocks, *at, agents.1, ticks);
+        race::mbarrier_publish(cluster, warp, lane, (blocks, *at), agents.1, ticks.0.max(ticks.1));
     } else {
         let reads_shared = !job.load || matches!(job.far, Far::Shared(_));
         warp.bulk.log.push(Issued {

@@ -1,0 +1,231 @@
+//! What the lanes of one warp know, and what each has made ready to be known.
+//!
+//! Lanes that know the same share one clock: one for the whole warp while it converges, and again after `bar.warp.sync`.
+//! All lanes count with the warp's tick. What a lane did itself it always knows, so its own ticks are in no clock of its
+//! own; they are added when it publishes.
+
+use std::sync::Arc;
+
+use crate::check::clock::{ALL, Clock};
+
+use super::super::frame::{LANES, lanes};
+
+/// What lanes knew at a fence, and the tick up to which each knew its own doings.
+#[derive(Clone, Debug)]
+pub(super) struct Fenced {
+    lanes: u32,
+    pub(super) clock: Arc<Clock>,
+    pub(super) tick: u32,
+}
+
+/// A warp's standing.
+#[derive(Clone, Debug)]
+pub(super) struct Standing {
+    /// Lanes that know the same. Together all.
+    groups: Vec<(u32, Clock)>,
+    /// Stamp of what any lane does now, from 1.
+    pub(super) tick: u32,
+    /// Lanes that the warp does not have.
+    absent: u32,
+    /// What each lane's latest release fence made ready.
+    fenced: Vec<Fenced>,
+    /// What each lane has read of released locations and not yet acquired.
+    heard: Option<Box<[Option<Clock>; LANES]>>,
+    /// What each lane's latest proxy fence covers.
+    proxied: Vec<Fenced>,
+    /// How many groups of its own asynchronous copies each lane knows to be complete.
+    pub(super) copied: Option<Box<[u32; LANES]>>,
+}
+
+/// By which slots a warp and its asynchronous copies go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots {
+    pub(super) warp: u32,
+    pub(super) copies: u32,
+}
+
+impl Standing {
+    /// Of a warp with these lanes.
+    pub(super) fn new(present: u32) -> Self {
+        Self {
+            groups: vec![(ALL, Clock::default())],
+            tick: 1,
+            absent: !present,
+            fenced: Vec::new(),
+            heard: None,
+            proxied: Vec::new(),
+            copied: None,
+        }
+    }
+
+    /// Lanes with those that do not exist, so that a whole warp is every lane.
+    #[inline]
+    fn whole(&self, lanes: u32) -> u32 {
+        if lanes | self.absent == ALL { ALL } else { lanes }
+    }
+
+    /// What a lane knows of others.
+    #[inline]
+    pub(super) fn clock(&self, lane: usize) -> &Clock {
+        let own = |(lanes, _): &&(u32, Clock)| lanes >> lane & 1 == 1;
+        let found = if self.groups.len() == 1 { None } else { self.groups.iter().find(own) };
+        &found.unwrap_or(&self.groups[0]).1
+    }
+
+    /// How many groups of its own copies a lane knows to be complete.
+    pub(super) fn copied(&self, lane: usize) -> u32 {
+        self.copied.as_ref().map_or(0, |copied| copied[lane])
+    }
+
+    /// Adds to `into` all that these lanes know, themselves included. What they do from now on is later.
+    pub(super) fn publish(&mut self, lanes: u32, slots: Slots, into: &mut Clock) {
+        for (of, clock) in &self.groups {
+            if of & lanes != 0 {
+                into.join(clock);
+            }
+        }
+        self.add_own(lanes, slots, into);
+        self.tick += 1;
+    }
+
+    /// Adds what lanes know of themselves.
+    fn add_own(&self, mask: u32, slots: Slots, into: &mut Clock) {
+        into.raise(slots.warp, self.whole(mask), self.tick);
+        if let Some(copied) = &self.copied {
+            let first = copied[mask.trailing_zeros() as usize % LANES];
+            if lanes(mask).all(|lane| copied[lane] == first) {
+                into.raise(slots.copies, self.whole(mask), first);
+            } else {
+                lanes(mask).for_each(|lane| into.raise(slots.copies, 1 << lane, copied[lane]));
+            }
+        }
+    }
+
+    /// These lanes learn what `known` knows.
+    pub(super) fn acquire(&mut self, mask: u32, known: &Clock) {
+        self.learn(mask, |clock| clock.join(known));
+    }
+
+    /// Changes the clocks of these lanes, and of no others.
+    pub(super) fn learn(&mut self, mask: u32, change: impl Fn(&mut Clock)) {
+        let mask = self.whole(mask);
+        for at in 0..self.groups.len() {
+            let (lanes, clock) = &mut self.groups[at];
+            let inside = *lanes & mask;
+            if inside == 0 {
+                continue;
+            }
+            if inside == *lanes {
+                change(clock);
+                continue;
+            }
+            *lanes &= !mask;
+            let mut split = clock.clone();
+            change(&mut split);
+            self.groups.push((inside, split));
+        }
+    }
+
+    /// `bar.warp.sync`: these lanes learn all that any of them knows.
+    pub(super) fn sync(&mut self, mask: u32, slots: Slots) {
+        let mask = self.whole(mask);
+        let mut merged = match self.groups.iter_mut().find(|(lanes, _)| lanes & mask != 0) {
+            Some((lanes, clock)) if lanes.count_ones() == (*lanes & mask).count_ones() => {
+                std::mem::take(clock)
+            }
+            Some((_, clock)) => clock.clone(),
+            None => return,
+        };
+        if self.groups.len() > 1 {
+            for (lanes, clock) in &mut self.groups {
+                if *lanes & mask != 0 {
+                    merged.join(clock);
+                    *lanes &= !mask;
+                }
+            }
+            self.groups.retain(|(lanes, _)| *lanes != 0);
+        } else {
+            self.groups[0].0 &= !mask;
+            if self.groups[0].0 == 0 {
+                self.groups.clear();
+            }
+        }
+        self.add_own(mask, slots, &mut merged);
+        self.tick += 1;
+        self.groups.push((mask, merged));
+    }
+
+    fn fence(&mut self, mask: u32) -> Vec<Fenced> {
+        let tick = self.tick;
+        let of = |(lanes, clock): &(u32, Clock)| Fenced {
+            lanes: lanes & mask,
+            clock: Arc::new(clock.clone()),
+            tick,
+        };
+        let fresh = self.groups.iter().filter(|(lanes, _)| lanes & mask != 0).map(of).collect();
+        self.tick += 1;
+        fresh
+    }
+
+    /// A release fence of these lanes.
+    pub(super) fn release(&mut self, mask: u32) {
+        let fresh = self.fence(mask);
+        replace(&mut self.fenced, mask, fresh);
+    }
+
+    /// What a strong write of a lane publishes.
+    pub(super) fn fenced(&self, lane: usize) -> Option<&Fenced> {
+        self.fenced.iter().find(|f| f.lanes >> lane & 1 == 1)
+    }
+
+    /// `fence.proxy.async` of these lanes.
+    pub(super) fn proxy_fence(&mut self, mask: u32) {
+        let fresh = self.fence(mask);
+        replace(&mut self.proxied, mask, fresh);
+    }
+
+    /// The latest proxy fence of a lane.
+    pub(super) fn proxied(&self, lane: usize) -> Option<&Fenced> {
+        self.proxied.iter().find(|f| f.lanes >> lane & 1 == 1)
+    }
+
+    /// All latest proxy fences.
+    pub(super) fn proxy_fences(&self) -> &[Fenced] {
+        &self.proxied
+    }
+
+    /// A lane read a released location.
+    pub(super) fn hear(&mut self, lane: usize, location: &Clock) {
+        let heard = self.heard.get_or_insert_with(Default::default);
+        heard[lane].get_or_insert_with(Clock::default).join(location);
+    }
+
+    /// An acquire fence of these lanes.
+    pub(super) fn acquire_heard(&mut self, mask: u32) {
+        let Some(mut heard) = self.heard.take() else { return };
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let Some(clock) = heard[lane].take() else { continue };
+            // Lanes that heard the same learn it together, so that they stay one group.
+            let mut same = 1 << lane;
+            for other in lanes(rest) {
+                if heard[other].as_ref() == Some(&clock) {
+                    heard[other] = None;
+                    same |= 1 << other;
+                }
+            }
+            self.acquire(same, &clock);
+        }
+        if heard.iter().any(Option::is_some) {
+            self.heard = Some(heard);
+        }
+    }
+}
+
+fn replace(fences: &mut Vec<Fenced>, mask: u32, fresh: Vec<Fenced>) {
+    fences.iter_mut().for_each(|fence| fence.lanes &= !mask);
+    fences.retain(|fence| fence.lanes != 0);
+    fences.extend(fresh);
+}
