@@ -8,5 +8,6 @@ mod fuzz;
 mod gemm;
 mod hardware;
 mod harness;
+mod lanes;
 mod rust;
 mod sync;
