@@ -22,6 +22,8 @@ pub struct Entry {
     pub required_block: Option<[u32; 3]>,
     /// Cluster shape that the entry requires (`.reqnctapercluster`).
     pub cluster: Option<[u32; 3]>,
+    /// Bytes of static shared memory: variables that the entry names, and the functions that it may call.
+    pub shared_bytes: u32,
 }
 
 #[derive(Debug)]
@@ -59,6 +61,7 @@ impl Module {
             param_bytes: function.param_bytes,
             required_block: function.required_block,
             cluster: function.cluster,
+            shared_bytes: self.inner.code.layouts[index as usize].fixed,
         })
     }
 
@@ -107,9 +110,14 @@ impl Program {
         match &initial.value {
             InitialValue::Bits(bits) => Ok(*bits),
             InitialValue::Address { symbol, offset, generic } => {
-                let shared = code.shared.get(symbol).map(|&at| {
-                    if *generic { address::to_generic(decode::op::Space::Shared, at) } else { at }
-                });
+                let shared =
+                    decode::shared::pinned(&code.shared, &code.layouts, symbol).map(|at| {
+                        if *generic {
+                            address::to_generic(decode::op::Space::Shared, at)
+                        } else {
+                            at
+                        }
+                    });
                 let at = self
                     .variable(symbol)
                     .map(|(at, _)| at)

@@ -25,6 +25,21 @@ pub enum FaultKind {
     /// The launch can't start.
     #[error("the launch is invalid: {0}")]
     InvalidLaunch(String),
+    /// More shared memory than the target has for a block.
+    #[error(
+        "{fixed} bytes of static and {dynamic} of dynamic shared memory, of which {target} allows {limit} a block{}",
+        advice(*.fixed, *.limit)
+    )]
+    SharedMemory {
+        /// Bytes of the static variables that the entry and its functions name.
+        fixed: u32,
+        /// Bytes that the launch adds.
+        dynamic: u32,
+        /// Bytes that there may be: of static memory if that alone is more, else in all.
+        limit: u32,
+        /// The module's target.
+        target: String,
+    },
     /// An access to no memory of the kernel's.
     #[error("out-of-bounds {access} of {bytes} bytes at {space} address {address:#x}: {found}")]
     OutOfBounds {
@@ -128,6 +143,14 @@ pub enum FaultKind {
     /// Anything else that the hardware would not do.
     #[error("{0}")]
     Illegal(String),
+}
+
+fn advice(fixed: u32, limit: u32) -> &'static str {
+    if fixed > limit {
+        " as static memory: declare a part `.extern .shared` and give it at launch"
+    } else {
+        ""
+    }
 }
 
 fn list(items: &[String]) -> String {

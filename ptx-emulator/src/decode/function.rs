@@ -345,11 +345,19 @@ impl Builder<'_> {
     /// The address of a variable or function in its own state space, as a value.
     fn symbol_address(&mut self, name: &str, offset: i64) -> Result<Src, ParseError> {
         match self.scopes.find(name) {
-            Some(Symbol::Shared(at)) => Ok(Src::Imm(at.wrapping_add(offset as u64))),
+            Some(Symbol::Shared(variable)) => {
+                self.out.uses.shared.insert(variable);
+                let d = self.hidden();
+                self.emit(Op::Alu(Alu::SharedAddress { d, variable, offset }));
+                Ok(Src::Reg(d))
+            }
             Some(Symbol::Param { offset: at }) => {
                 Ok(Src::Imm(u64::from(at).wrapping_add(offset as u64)))
             }
-            Some(Symbol::Function(index)) => Ok(Src::Imm(crate::memory::address::function(index))),
+            Some(Symbol::Function(index)) => {
+                self.out.uses.pointers.insert(index);
+                Ok(Src::Imm(crate::memory::address::function(index)))
+            }
             Some(Symbol::Module { index, .. }) => {
                 let d = self.hidden();
                 self.emit(Op::Alu(Alu::VariableAddress { d, variable: index, offset }));
@@ -368,7 +376,7 @@ impl Builder<'_> {
     }
 
     /// An address operand in brackets and the space that its symbol, if any, lies in.
-    pub(crate) fn addr(&self, operand: &Operand) -> Result<(Addr, Option<Symbol>), ParseError> {
+    pub(crate) fn addr(&mut self, operand: &Operand) -> Result<(Addr, Option<Symbol>), ParseError> {
         let Operand::Address { base, offset, .. } = operand else {
             return self.fail("expected an address in brackets");
         };
@@ -383,7 +391,10 @@ impl Builder<'_> {
                 }
                 let symbol = self.scopes.find(name);
                 let (base, start) = match symbol {
-                    Some(Symbol::Shared(at)) => (Base::Absolute, at as i64),
+                    Some(Symbol::Shared(variable)) => {
+                        self.out.uses.shared.insert(variable);
+                        (Base::Shared(variable), 0)
+                    }
                     Some(Symbol::Param { offset }) => (Base::Absolute, i64::from(offset)),
                     Some(Symbol::Module { index, .. }) => (Base::Variable(index), 0),
                     Some(Symbol::Frame { offset, .. }) => (Base::Frame, i64::from(offset)),

@@ -16,18 +16,18 @@ mod memory;
 mod mods;
 pub(crate) mod op;
 mod scope;
+pub(crate) mod shared;
 mod sync;
 pub(crate) mod visit;
 pub(crate) mod wgmma;
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::memory::address;
 use crate::parse::ParseError;
 use crate::parse::ast::{Initial, Space, Statement, Tree, Variable};
 
-use function::align_up;
 use scope::Symbol;
+use shared::{Layout, SharedVariable};
 
 /// A variable of global or constant memory.
 #[derive(Clone, Debug)]
@@ -46,12 +46,11 @@ pub(crate) struct Code {
     /// Entries and functions with a body.
     pub(crate) names: HashMap<String, u32>,
     pub(crate) variables: Vec<ModuleVariable>,
-    /// Addresses of shared variables, for initial values that name them.
-    pub(crate) shared: HashMap<String, u64>,
-    /// First shared address after the static variables.
-    pub(crate) shared_end: u32,
-    /// Where dynamic shared memory begins.
-    pub(crate) dynamic_at: u32,
+    pub(crate) shared: Vec<SharedVariable>,
+    /// Shared memory of each function that is an entry.
+    pub(crate) layouts: Vec<Layout>,
+    /// The architecture for which the module is written, such as `sm_90a`.
+    pub(crate) target: String,
     pub(crate) files: BTreeMap<u32, String>,
 }
 
@@ -62,7 +61,9 @@ fn scoped_name(function: &str, variable: &Variable) -> String {
 
 /// Decodes a module.
 pub(crate) fn decode(tree: &Tree) -> Result<Code, ParseError> {
-    let mut code = Code { files: tree.files.clone(), ..Code::default() };
+    let target =
+        tree.target.iter().find(|word| word.starts_with("sm_")).cloned().unwrap_or_default();
+    let mut code = Code { files: tree.files.clone(), target, ..Code::default() };
     let mut symbols = HashMap::new();
     let mut inner = Vec::new();
     for function in &tree.functions {
@@ -72,7 +73,7 @@ pub(crate) fn decode(tree: &Tree) -> Result<Code, ParseError> {
     }
     let outer = tree.variables.iter().map(|v| (v.name.clone(), v));
     let all: Vec<(String, &Variable)> = outer.chain(inner).collect();
-    lay_out_shared(&all, &mut code, &mut symbols)?;
+    code.shared = shared::number(&all, &mut symbols)?;
     for (name, variable) in &all {
         if !matches!(variable.space, Space::Global | Space::Const) {
             continue;
@@ -105,6 +106,8 @@ pub(crate) fn decode(tree: &Tree) -> Result<Code, ParseError> {
     for (function, body) in defined {
         code.functions.push(function::decode(function, body, &symbols)?);
     }
+    let initials: Vec<&Initial> = all.iter().flat_map(|(_, v)| &v.init).collect();
+    code.layouts = shared::lay_out(&code.functions, &code.shared, &initials, &symbols);
     Ok(code)
 }
 
@@ -125,39 +128,4 @@ fn inner_variables<'t>(
             _ => {}
         }
     }
-}
-
-/// Static variables first, then every unsized one at the same address.
-fn lay_out_shared(
-    all: &[(String, &Variable)],
-    code: &mut Code,
-    symbols: &mut HashMap<String, Symbol>,
-) -> Result<(), ParseError> {
-    let mut at = u64::from(address::SHARED_START);
-    let mut dynamic_align = 16;
-    let shared = || all.iter().filter(|(_, v)| v.space == Space::Shared);
-    for (name, variable) in shared() {
-        if variable.bytes == 0 {
-            dynamic_align = dynamic_align.max(variable.align);
-            continue;
-        }
-        at = align_up(at, variable.align);
-        symbols.insert(name.clone(), Symbol::Shared(at));
-        code.shared.insert(name.clone(), at);
-        at += variable.bytes;
-        if at > u64::from(address::SHARED_LIMIT) {
-            return Err(ParseError::new(
-                variable.line,
-                format!("`{name}`: shared variables take more than 16 MiB"),
-            ));
-        }
-    }
-    code.shared_end = at as u32;
-    code.dynamic_at = align_up(at, dynamic_align) as u32;
-    for (name, variable) in shared().filter(|(_, v)| v.bytes == 0) {
-        let at = align_up(u64::from(code.dynamic_at), variable.align);
-        symbols.insert(name.clone(), Symbol::Shared(at));
-        code.shared.insert(name.clone(), at);
-    }
-    Ok(())
 }

@@ -9,6 +9,7 @@ use crate::parse::ast::Type;
 use super::async_op::AsyncOp;
 use super::cvt::Cvt;
 use super::matrix::MatrixOp;
+use super::shared::Uses;
 
 /// A row of a frame's register file: one 64-bit cell a lane, values zero-extended.
 pub(crate) type Reg = u32;
@@ -66,6 +67,8 @@ pub(crate) enum Base {
     Reg(Reg),
     /// Variable number in the module's table of global and constant variables.
     Variable(u32),
+    /// Variable number in the module's table of shared variables.
+    Shared(u32),
     /// The frame's own part of local memory.
     Frame,
 }
@@ -320,6 +323,11 @@ pub(crate) enum Alu {
         variable: u32,
         offset: i64,
     },
+    SharedAddress {
+        d: Reg,
+        variable: u32,
+        offset: i64,
+    },
     FrameAddress {
         d: Reg,
         offset: i64,
@@ -519,6 +527,8 @@ pub(crate) struct Function {
     /// Operand lists of all instructions.
     pub(crate) pool: Vec<Option<Src>>,
     pub(crate) calls: Vec<Call>,
+    /// What it names outside itself.
+    pub(crate) uses: Uses,
     /// `.loc` values: file, line, column.
     pub(crate) locations: Vec<(u32, u32, u32)>,
     pub(crate) registers: u32,

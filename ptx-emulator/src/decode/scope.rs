@@ -17,8 +17,8 @@ pub(crate) enum Symbol {
     Family { first: u32, count: u32, ty: Type, vector: u32 },
     /// A label, by number.
     Label(u32),
-    /// A variable in shared memory, by its address.
-    Shared(u64),
+    /// A variable in shared memory, by its number.
+    Shared(u32),
     /// A variable in global or constant memory, by its number.
     Module { index: u32, space: VarSpace },
     /// A variable in the frame: local memory or a call's parameter. Offset and bytes.

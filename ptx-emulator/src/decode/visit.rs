@@ -124,9 +124,10 @@ fn arithmetic(alu: &Alu, function: &Function, f: &mut impl FnMut(Reg, bool)) {
             source(a, f);
             list(items, function, true, f);
         }
-        Alu::Special { d, .. } | Alu::VariableAddress { d, .. } | Alu::FrameAddress { d, .. } => {
-            f(d, true)
-        }
+        Alu::Special { d, .. }
+        | Alu::VariableAddress { d, .. }
+        | Alu::SharedAddress { d, .. }
+        | Alu::FrameAddress { d, .. } => f(d, true),
         Alu::SetP { compare, .. } => sources(&[compare.a, compare.b], f),
         Alu::Set { compare, d, .. } => {
             sources(&[compare.a, compare.b], f);

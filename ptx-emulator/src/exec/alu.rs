@@ -69,6 +69,10 @@ pub(super) fn execute(
             let at = cluster.grid.variables[variable as usize].wrapping_add(offset as u64);
             f.put(d, mask, |_| at);
         }
+        Alu::SharedAddress { d, variable, offset } => {
+            let start = u64::from(cluster.grid.shared_at[variable as usize]);
+            f.put(d, mask, |_| start.wrapping_add(offset as u64));
+        }
         Alu::FrameAddress { d, offset } => {
             let at = u64::from(f.local_base).wrapping_add(offset as u64);
             f.put(d, mask, |_| at);

@@ -15,7 +15,7 @@ use super::race::{GlobalRaces, Races};
 use super::state::{Block, Cluster, Grid};
 use super::step::{self, Turn};
 use super::warp::{NONE, Path, State, TIMED_OUT, Wait, Warp};
-use super::{Launch, Options, Stats, barrier, bulk, call};
+use super::{Launch, Options, Stats, admit, barrier, bulk, call};
 
 /// Warp-instructions of a turn.
 const QUANTUM: u32 = 512;
@@ -27,8 +27,6 @@ const PATIENCE: u32 = 4096;
 const MAX_RESIDENT: usize = 256;
 /// Time-outs of `try_wait` without any event before a deadlock is declared.
 const MAX_TIME_OUTS: u32 = 8;
-/// Shared memory that a block may have (the most of any device so far).
-const MAX_SHARED: u32 = 227 << 10;
 
 /// What a launch is made of.
 pub(crate) struct Job<'l> {
@@ -109,9 +107,9 @@ pub(crate) fn launch(
     options: &Options,
 ) -> Result<Stats, Box<Report>> {
     let entry = &job.code.functions[job.entry as usize];
-    let invalid = |message: String| {
+    let refused = |kind| {
         Box::new(Report {
-            kind: FaultKind::InvalidLaunch(message),
+            kind,
             kernel: entry.name.clone(),
             thread: None,
             ptx_line: None,
@@ -120,7 +118,8 @@ pub(crate) fn launch(
         })
     };
     let cluster = launch.cluster.or(entry.cluster).unwrap_or([1; 3]);
-    check_launch(job, launch, cluster).map_err(invalid)?;
+    admit::check(job, launch, cluster).map_err(refused)?;
+    let layout = &job.code.layouts[job.entry as usize];
     let grid = Grid {
         code: job.code,
         entry: job.entry,
@@ -130,7 +129,11 @@ pub(crate) fn launch(
         cluster,
         params: job.params.to_vec(),
         options: *options,
-        shared_bytes: job.code.dynamic_at.max(address::SHARED_START) + launch.dynamic_shared,
+        shared_at: &layout.at,
+        shared_bytes: match launch.dynamic_shared {
+            0 => address::SHARED_START + layout.fixed,
+            bytes => layout.dynamic_at + bytes,
+        },
         budget: AtomicU64::new(options.instruction_budget),
         stop: AtomicBool::new(false),
         output: Mutex::default(),
@@ -179,59 +182,6 @@ pub(crate) fn launch(
     let mut stats = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
     stats.output = grid.output.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(stats)
-}
-
-/// What the driver would refuse.
-fn check_launch(job: &Job<'_>, launch: &Launch, cluster: [u32; 3]) -> Result<(), String> {
-    let entry = &job.code.functions[job.entry as usize];
-    let Launch { grid, block, dynamic_shared, .. } = *launch;
-    if !entry.entry {
-        return Err(format!("`{}` is a function, not an entry", entry.name));
-    }
-    if grid.contains(&0) || block.contains(&0) || cluster.contains(&0) {
-        return Err(format!(
-            "grid {grid:?}, block {block:?} and cluster {cluster:?} must not have a zero"
-        ));
-    }
-    if grid[0] > i32::MAX as u32 || grid[1] > 65535 || grid[2] > 65535 {
-        return Err(format!("grid {grid:?} is larger than (2^31 - 1, 65535, 65535)"));
-    }
-    let threads = block.iter().map(|&n| u64::from(n)).product::<u64>();
-    if threads > 1024 || block[2] > 64 {
-        return Err(format!("block {block:?} is larger than 1024 threads, or than 64 in z"));
-    }
-    if let Some(required) = entry.required_block.filter(|r| *r != block) {
-        return Err(format!("block {block:?} is not the {required:?} that `.reqntid` requires"));
-    }
-    let limit = |extent: [u32; 3]| extent.iter().map(|&n| u64::from(n)).product::<u64>();
-    if let Some(max) = entry.max_block.filter(|max| threads > limit(*max)) {
-        return Err(format!("block {block:?} has more threads than `.maxntid` {max:?} allows"));
-    }
-    if limit(cluster) > 16 || (0..3).any(|axis| grid[axis] % cluster[axis] != 0) {
-        return Err(format!(
-            "cluster {cluster:?} has more than 16 blocks or does not divide the grid {grid:?}"
-        ));
-    }
-    if let Some(required) = entry.cluster.filter(|r| *r != cluster) {
-        return Err(format!(
-            "cluster {cluster:?} is not the {required:?} that `.reqnctapercluster` requires"
-        ));
-    }
-    if dynamic_shared > MAX_SHARED {
-        return Err(format!(
-            "{dynamic_shared} bytes of dynamic shared memory are more than {MAX_SHARED}"
-        ));
-    }
-    // The buffer may be padded to the alignment of its widest parameter.
-    let padded = (entry.param_bytes as usize).next_multiple_of(64);
-    if !(entry.param_bytes as usize..=padded).contains(&job.params.len()) {
-        return Err(format!(
-            "{} bytes of parameters are given, the entry takes {}",
-            job.params.len(),
-            entry.param_bytes
-        ));
-    }
-    Ok(())
 }
 
 /// A cluster under way.

@@ -38,6 +38,10 @@ pub(super) fn addresses(cluster: &Cluster<'_>, f: &Frame, addr: Addr) -> Row {
         Base::Variable(index) => {
             [cluster.grid.variables[index as usize].wrapping_add(offset); LANES]
         }
+        Base::Shared(index) => {
+            let start = u64::from(cluster.grid.shared_at[index as usize]);
+            [start.wrapping_add(offset); LANES]
+        }
         Base::Frame => [u64::from(f.local_base).wrapping_add(offset); LANES],
     }
 }

@@ -1,5 +1,6 @@
 //! Executes decoded entries: grids of clusters of blocks of warps.
 
+mod admit;
 mod alu;
 pub(crate) mod async_copy;
 mod barrier;

@@ -25,6 +25,8 @@ pub(super) struct Grid<'l> {
     pub(super) cluster: [u32; 3],
     pub(super) params: Vec<u8>,
     pub(super) options: Options,
+    /// Addresses of the module's shared variables in this entry.
+    pub(super) shared_at: &'l [u32],
     /// Bytes of shared memory of a block, from address 0.
     pub(super) shared_bytes: u32,
     /// Thread-instructions that remain.

@@ -9,5 +9,6 @@ mod gemm;
 mod hardware;
 mod harness;
 mod lanes;
+mod launches;
 mod rust;
 mod sync;
