@@ -1,6 +1,7 @@
 //! `test`: everything that CI checks, step by step. All steps run even when one fails; the last line sums them up.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -46,9 +47,11 @@ const STEPS: &[Step] = &[
 /// Optional parts are checked like all others: on the systems where CI runs each of them works.
 const ALL: &str = "--all-features";
 
-/// What to check.
+/// What to check, and with what.
 struct Scope {
     packages: Vec<String>,
+    /// This program, for its other commands. Asked for before any step: one of them may replace the file.
+    program: PathBuf,
 }
 
 impl Scope {
@@ -76,7 +79,14 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         eprintln!("error: there is no step `{unknown}`; there are: {}", names.join(", "));
         return ExitCode::FAILURE;
     }
-    let scope = Scope { packages: args.package.clone() };
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => {
+            eprintln!("error: could not find this program: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let scope = Scope { packages: args.package.clone(), program };
     let start = Instant::now();
     let mut sum = Figures::default();
     let mut failures = Vec::new();
@@ -201,14 +211,29 @@ fn docs(scope: &Scope) -> Outcome {
     step::run("docs", Counts::Itself, vec![command])
 }
 
-/// A crate that is no member of the workspace, from a folder where none of our configuration applies.
-fn outside(_: &Scope) -> Outcome {
-    let manifest = workspace().join("tests/outside/Cargo.toml");
-    let mut command = cargo(&["test", "--no-fail-fast", "--manifest-path"]);
-    command
-        .arg(&manifest)
-        .current_dir(std::env::temp_dir())
-        .env_remove("CUDA_LIBRARY_PATH")
-        .env("CARGO_TARGET_DIR", target_folder().join("outside"));
-    step::run("outside", Counts::Tests, vec![command])
+/// A crate that is no member of the workspace, from a folder where none of our configuration applies: its tests, then with
+/// its kernels built and inside its program.
+fn outside(scope: &Scope) -> Outcome {
+    let of_crate = |mut command: Command| {
+        command
+            .arg("--manifest-path")
+            .arg(workspace().join("tests/outside/Cargo.toml"))
+            .current_dir(std::env::temp_dir())
+            .env_remove("CUDA_LIBRARY_PATH")
+            .env("CARGO_TARGET_DIR", target_folder().join("outside"));
+        command
+    };
+    let test = of_crate(cargo(&["test", "--no-fail-fast"]));
+    let mut build = Command::new(&scope.program);
+    build.args(["build-kernels", "--embed", "--out"]).arg(target_folder().join("check/outside"));
+    let build = of_crate(build);
+    let embedded = of_crate(cargo(&[
+        "test",
+        "--no-fail-fast",
+        "--features",
+        "embedded",
+        "--test",
+        "embedded",
+    ]));
+    step::run("outside", Counts::Tests, vec![test, build, embedded])
 }

@@ -1,4 +1,6 @@
-//! A kernel module in a crate of its own, with a helper in another module.
+//! A kernel module in a crate of its own, with a helper in another module, and the program that runs it.
+
+use cutile::prelude::*;
 
 /// Helper functions that kernels of any module may call.
 #[cutile::module]
@@ -28,4 +30,19 @@ pub mod kernels {
         let squared: Tile<f32, S> = square_plus(tile, c);
         store_tile(squared, y);
     }
+}
+
+/// Runs the kernel and prints what came out.
+///
+/// # Errors
+///
+/// The launch fails: no kernel, no device.
+pub fn run() -> Result<(), DeviceError> {
+    let x = api::ones::<f32>([100, 70]).arc();
+    let y = api::zeros::<f32>([100, 70]).partition([64, 64]);
+    let (_, _, y) = kernels::shifted_square(0.5, x, y).sync()?;
+    let host = y.unpartition().to_host_vec().sync()?;
+    println!("device {}: {} values, all {}", Device::default(), host.len(), host[0]);
+    assert!(host.iter().all(|v| *v == 1.5), "every value is 1 * 1 + 0.5");
+    Ok(())
 }

@@ -1,0 +1,6 @@
+//! The same program with its built kernels inside.
+
+fn main() -> Result<(), cutile::prelude::DeviceError> {
+    cutile::embed_kernels!();
+    outside::run()
+}
