@@ -44,7 +44,7 @@ mod tensor_map;
 
 pub use exec::{Checks, Launch, Options, Stats};
 pub use memory::{Memory, MemoryError};
-pub use module::{Entry, Module, Program};
+pub use module::{Entry, Module, Program, Unwaited};
 pub use parse::ParseError;
 pub use report::{FaultKind, Report, Source, ThreadId};
 pub use tensor_map::{ElementType, Swizzle, TensorMap, TensorMapError};

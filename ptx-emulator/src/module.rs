@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::check::dependency;
 use crate::decode::{self, Code};
 use crate::exec::{self, Launch, Options, Stats};
 use crate::memory::{Memory, MemoryError, address};
 use crate::parse::ast::{Initial, InitialValue};
 use crate::parse::{self, ParseError};
-use crate::report::{FaultKind, Report};
+use crate::report::{FaultKind, Report, Source};
 
 /// What a launch must know of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,17 @@ pub struct Entry {
     pub cluster: Option<[u32; 3]>,
     /// Bytes of static shared memory: variables that the entry names, and the functions that it may call.
     pub shared_bytes: u32,
+}
+
+/// A global access that some path reaches before `griddepcontrol.wait`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unwaited {
+    /// Line of the PTX text.
+    pub ptx_line: u32,
+    /// The line's text.
+    pub instruction: String,
+    /// The source line, where the PTX has `.loc` directives.
+    pub source: Option<Source>,
 }
 
 #[derive(Debug)]
@@ -63,6 +75,30 @@ impl Module {
             cluster: function.cluster,
             shared_bytes: self.inner.code.layouts[index as usize].fixed,
         })
+    }
+
+    /// The global accesses that a thread of the entry may reach before it has executed `griddepcontrol.wait`, on some path
+    /// from the entry, taken or not; none of the name `entry` gives nothing. Accesses by generic addresses are left out:
+    /// they may go to other memory, and a launch with [`Launch::dependent`] checks where they go. Such a launch also fails
+    /// if this list is not empty.
+    pub fn unwaited_accesses(&self, entry: &str) -> Option<Vec<Unwaited>> {
+        let code = &self.inner.code;
+        let index = *code.names.get(entry)?;
+        code.functions[index as usize].entry.then(|| {
+            let places = dependency::unwaited(code, index);
+            places.into_iter().map(|(function, pc)| self.unwaited(function, pc)).collect()
+        })
+    }
+
+    fn unwaited(&self, function: u32, pc: u32) -> Unwaited {
+        let function = &self.inner.code.functions[function as usize];
+        let inst = &function.code[pc as usize];
+        let text = self.inner.text.lines().nth(inst.line as usize - 1).unwrap_or_default();
+        Unwaited {
+            ptx_line: inst.line,
+            instruction: text.trim().to_owned(),
+            source: self.inner.code.source(function, inst.location),
+        }
     }
 
     /// Names of all entries, in the text's order.
@@ -176,7 +212,22 @@ impl Program {
             variables: &self.variables,
             params,
         };
-        exec::launch(&job, &self.module.inner.text, launch, options)
+        let stats = exec::launch(&job, &self.module.inner.text, launch, options)?;
+        match self.module.unwaited_accesses(entry).unwrap_or_default().into_iter().next() {
+            Some(access) if launch.dependent => Err(Box::new(Report {
+                kind: FaultKind::Async(
+                    "a path from the entry, not taken in this launch, reaches this global access before \
+                     griddepcontrol.wait: in a dependent launch the grid before may still run"
+                        .to_owned(),
+                ),
+                kernel: entry.to_owned(),
+                thread: None,
+                ptx_line: Some(access.ptx_line),
+                instruction: Some(access.instruction),
+                source: access.source,
+            })),
+            _ => Ok(stats),
+        }
     }
 }
 

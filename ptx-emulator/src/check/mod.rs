@@ -1,4 +1,6 @@
-//! What is needed to find races: logical clocks, and for each byte who accessed it last.
+//! What checks need beyond the state of a run: logical clocks, for each byte who accessed it last, and the paths that no
+//! thread took.
 
 pub(crate) mod clock;
+pub(crate) mod dependency;
 pub(crate) mod shadow;

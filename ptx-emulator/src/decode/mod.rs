@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::parse::ParseError;
 use crate::parse::ast::{Initial, Space, Statement, Tree, Variable};
+use crate::report::Source;
 
 use scope::Symbol;
 use shared::{Layout, SharedVariable};
@@ -52,6 +53,15 @@ pub(crate) struct Code {
     /// The architecture for which the module is written, such as `sm_90a`.
     pub(crate) target: String,
     pub(crate) files: BTreeMap<u32, String>,
+}
+
+impl Code {
+    /// The source line of a `.loc` by its number in a function.
+    pub(crate) fn source(&self, function: &op::Function, location: u32) -> Option<Source> {
+        let (file, line, column) = *function.locations.get(location as usize)?;
+        let file = self.files.get(&file).cloned().unwrap_or_else(|| format!("file {file}"));
+        Some(Source { file, line, column })
+    }
 }
 
 /// The module's name for a variable declared inside a function.

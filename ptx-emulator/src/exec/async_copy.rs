@@ -66,7 +66,7 @@ pub(super) fn execute(
         }
         AsyncOp::Cluster(op) => return barrier::cluster_barrier(cluster, warp, *op, active),
         AsyncOp::ProxyFence => race::proxy_fence(cluster, warp, active),
-        AsyncOp::DependencyWait => warp.dependency_met = true,
+        AsyncOp::DependencyWait => warp.dependency_met |= active,
         AsyncOp::LaunchDependents => {}
         AsyncOp::Mbarrier(object, op) => {
             return mbarrier::execute(cluster, warp, f, (*object, op), p, active);

@@ -67,19 +67,14 @@ impl Grid<'_> {
     pub(super) fn place(&self, line: u32) -> String {
         let inst = |function: &Function| function.code.iter().position(|inst| inst.line == line);
         let found = self.code.functions.iter().find_map(|f| inst(f).map(|at| (f, at)));
-        match found.and_then(|(function, at)| self.source(function, function.code[at].location)) {
+        match found
+            .and_then(|(function, at)| self.code.source(function, function.code[at].location))
+        {
             Some(Source { file, line: source, column }) => {
                 format!("at PTX line {line} ({file}:{source}:{column})")
             }
             None => format!("at PTX line {line}"),
         }
-    }
-
-    /// The source line of a `.loc` by its number in a function.
-    fn source(&self, function: &Function, location: u32) -> Option<Source> {
-        let (file, line, column) = *function.locations.get(location as usize)?;
-        let file = self.code.files.get(&file).cloned().unwrap_or_else(|| format!("file {file}"));
-        Some(Source { file, line, column })
     }
 
     /// A thread by its cluster's number, its warp in the cluster and its lane.
@@ -286,8 +281,8 @@ impl<'l> Worker<'l> {
         let grid = self.grid;
         let entry = &grid.code.functions[grid.entry as usize];
         let lanes = grid.lanes_of(index);
-        let mut warp =
-            Warp { block, index, lanes, dependency_met: !grid.launch.dependent, ..Warp::default() };
+        let dependency_met = if grid.launch.dependent { 0 } else { u32::MAX };
+        let mut warp = Warp { block, index, lanes, dependency_met, ..Warp::default() };
         for lane in 0..LANES {
             let tid = coordinates(index * LANES as u32 + lane as u32, grid.launch.block);
             for (axis, value) in tid.into_iter().enumerate() {
@@ -414,8 +409,9 @@ impl<'l> Worker<'l> {
             _ => None,
         };
         let line = inst.map(|i| i.line);
-        let source =
-            inst.zip(function).and_then(|(inst, function)| grid.source(function, inst.location));
+        let source = inst
+            .zip(function)
+            .and_then(|(inst, function)| grid.code.source(function, inst.location));
         let instruction =
             line.and_then(|l| self.text.lines().nth(l as usize - 1)).map(|l| l.trim().to_owned());
         let thread = fault.lane.map(|lane| grid.thread(cluster.number, warp as u32, lane));

@@ -144,7 +144,7 @@ fn global(
     if allocation.constant && access != READ {
         return Err(Fault::at(FaultKind::ReadOnly { space: "constant", address: at }, lane));
     }
-    if !warp.dependency_met && !allocation.constant {
+    if warp.dependency_met >> lane & 1 == 0 && !allocation.constant {
         let message = format!(
             "{access} of global address {at:#x} before griddepcontrol.wait in a dependent launch: the grid before may \
              still run"

@@ -91,8 +91,8 @@ pub(super) struct Warp {
     /// Lanes that have arrived at the cluster barrier and not yet waited, and its completed phases at that time.
     pub(super) cluster_arrived: u32,
     pub(super) cluster_phase: u64,
-    /// `griddepcontrol.wait` was executed (always true in an independent launch).
-    pub(super) dependency_met: bool,
+    /// Lanes that have executed `griddepcontrol.wait` (all in an independent launch).
+    pub(super) dependency_met: u32,
 }
 
 impl Warp {

@@ -97,3 +97,94 @@ fn more_shared_memory_than_the_target_has_is_refused() {
         assert!(report.to_string().contains(".extern .shared"), "{report}");
     }
 }
+
+/// Prologue: %r0 = tid, %rd1 = buffer, %rd2 = buffer + 16 * tid, %r1 = shared + 16 * tid.
+const START: &str = "mov.u32 %r0, %tid.x; ld.param.u64 %rd1, [k_param_0]; mul.wide.u32 %rd2, %r0, 16; add.s64 %rd2, %rd1, %rd2;
+    mov.u32 %r1, dyn; shl.b32 %r2, %r0, 4; add.u32 %r1, %r1, %r2; st.shared.v4.u32 [%r1], {%r0, 1, 2, 3}; mov.u32 %r3, 5;\n";
+
+/// Runs a body in a dependent launch of two warps.
+fn dependent(body: &str) -> Result<Stats, Box<Report>> {
+    let device = Device::new(&entry(&format!("{START}{body}\nret;")));
+    let at = device.upload(&[0u32; 512]);
+    device.run(Launch { dependent: true, dynamic_shared: 2048, ..block(64) }, &[at])
+}
+
+#[test]
+fn every_kind_of_global_access_must_wait_in_a_dependent_launch() {
+    for access in [
+        "ld.global.u32 %r4, [%rd2];",
+        "ld.global.nc.u32 %r4, [%rd2];",
+        "ld.u32 %r4, [%rd2];",
+        "st.global.v2.u32 [%rd2], {1, 2};",
+        "st.u32 [%rd2], %r3;",
+        "atom.global.add.u32 %r4, [%rd1], 1;",
+        "red.global.max.s32 [%rd1], 1;",
+        "cp.async.cg.shared.global [%r1], [%rd2], 16; cp.async.wait_all;",
+        "fence.proxy.async.shared::cta; cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], 16;
+         cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+        "fence.proxy.async.shared::cta; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd2], [%r1], 16;
+         cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+    ] {
+        let report = dependent(access).expect_err(access);
+        assert!(
+            matches!(&report.kind, FaultKind::Async(m) if m.contains("before griddepcontrol.wait")),
+            "{report}"
+        );
+        let line = report.instruction.as_ref().unwrap();
+        assert!(access.contains(line.split(';').next_back().unwrap()) && report.thread.is_some(), "{report}");
+        dependent(&format!("griddepcontrol.wait; {access}")).unwrap_or_else(|e| panic!("{e}"));
+    }
+    // What the grid before can't write needs no wait.
+    dependent("ld.param.u64 %rd3, [k_param_1]; ld.shared.u32 %r4, [%r1]; prefetch.global.L2 [%rd2]; griddepcontrol.launch_dependents;")
+        .unwrap_or_else(|e| panic!("{e}"));
+    let device = Device::new(&entry(&format!("{START}st.global.u32 [%rd2], 1; ret;")));
+    let at = device.alloc(2048);
+    device
+        .run(Launch { dynamic_shared: 2048, ..block(64) }, &[at])
+        .unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
+fn each_thread_waits_for_itself_in_a_dependent_launch() {
+    for (wait, skipped) in [
+        ("setp.lt.u32 %p1, %r0, 16; @%p1 griddepcontrol.wait;", 16..64),
+        ("setp.lt.u32 %p1, %r0, 16; @!%p1 bra J; griddepcontrol.wait; J: bar.sync 0;", 16..64),
+        ("setp.ge.u32 %p1, %r0, 32; @%p1 bra J; griddepcontrol.wait; J: bar.sync 0;", 32..64),
+        ("setp.ge.u32 %p1, %r0, 1; @!%p1 bra J; griddepcontrol.wait; J: bar.sync 0;", 0..1),
+    ] {
+        let report = dependent(&format!("{wait}\nst.global.u32 [%rd2], 1;")).expect_err(wait);
+        assert!(skipped.contains(&report.thread.unwrap().thread[0]), "{report}");
+        assert_eq!(report.instruction.as_deref(), Some("st.global.u32 [%rd2], 1;"));
+    }
+}
+
+#[test]
+fn a_path_that_was_not_taken_must_wait_too() {
+    // No thread of this launch goes to C; one of another launch may.
+    let skip = "setp.gt.u32 %p1, %r0, 1000; @%p1 bra C; griddepcontrol.wait; st.global.u32 [%rd2], 1; ret;\nC: st.global.u32 [%rd2], 2;";
+    let report = dependent(skip).unwrap_err();
+    assert!(
+        matches!(&report.kind, FaultKind::Async(m) if m.contains("a path"))
+            && report.thread.is_none(),
+        "{report}"
+    );
+    assert_eq!(report.instruction.as_deref(), Some("C: st.global.u32 [%rd2], 2;"));
+    let text = format!(
+        "{}.func help() {{ .reg .b64 %rd1; mov.u64 %rd1, 0;\nld.global.u32 _, [%rd1]; griddepcontrol.wait; ret; }}
+         .func late() {{ .reg .b64 %rd1; mov.u64 %rd1, 0; ld.global.u32 _, [%rd1]; ret; }}
+         .visible .entry calls() {{ .reg .pred %p1; .reg .b64 %rd1; call.uni help; call.uni late; ld.global.u32 _, [%rd1]; ret; }}
+         .visible .entry guarded() {{ .reg .pred %p1; .reg .b64 %rd1; @%p1 griddepcontrol.wait;
+           ld.global.u32 _, [%rd1];\ngriddepcontrol.wait; L: ld.global.u32 _, [%rd1]; @%p1 bra L; ret; }}
+         .visible .entry first() {{ .reg .b64 %rd1; griddepcontrol.wait; ld.global.u32 _, [%rd1]; call.uni late; ret; }}",
+        head("sm_90")
+    );
+    let module = Module::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+    let lines = |name: &str| {
+        let found = module.unwaited_accesses(name).unwrap();
+        found.iter().map(|access| access.ptx_line).collect::<Vec<_>>()
+    };
+    assert_eq!(lines("calls"), [5], "the function waits before it returns");
+    assert_eq!(lines("guarded"), [9]);
+    assert!(lines("first").is_empty());
+    assert!(module.unwaited_accesses("late").is_none(), "not an entry");
+}
