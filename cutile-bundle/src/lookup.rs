@@ -109,14 +109,27 @@ impl Library {
 
     /// The best kernel with this key for a device: from the first place that has one, the nearest architecture there.
     pub fn find(&self, key: Key, device: Device) -> Result<Option<BuiltKernel>, LookupError> {
+        self.first(|record| record.key == key && device.loads(record))
+    }
+
+    /// The kernel with this key for exactly this architecture, from the first place that has it.
+    pub fn find_exact(&self, key: Key, arch: Arch) -> Result<Option<BuiltKernel>, LookupError> {
+        self.first(|record| record.key == key && record.arch == arch)
+    }
+
+    /// The kernel of the nearest architecture among those that fit, from the first place that has one.
+    fn first(
+        &self,
+        fits: impl Fn(&KernelRecord) -> bool,
+    ) -> Result<Option<BuiltKernel>, LookupError> {
         for bundle in &self.embedded {
-            if let Some(index) = best(bundle, key, device) {
+            if let Some(index) = best(bundle, &fits) {
                 return Ok(Some(bundle.kernel(index)?));
             }
         }
         for folder in &self.folders {
             if let Some(bundle) = folder.bundle()?
-                && let Some(index) = best(bundle, key, device)
+                && let Some(index) = best(bundle, &fits)
             {
                 return Ok(Some(bundle.kernel(index)?));
             }
@@ -184,8 +197,7 @@ fn variants<'a>(bundles: impl IntoIterator<Item = &'a Bundle>, kernel: &str) -> 
     if found.is_empty() { String::new() } else { format!(": has {}", found.join("; ")) }
 }
 
-fn best(bundle: &Bundle, key: Key, device: Device) -> Option<usize> {
-    let fits = |record: &KernelRecord| record.key == key && device.loads(record);
+fn best(bundle: &Bundle, fits: impl Fn(&KernelRecord) -> bool) -> Option<usize> {
     let candidates = bundle.records().enumerate().filter(|(_, record)| fits(record));
     candidates.max_by_key(|(_, record)| record.arch).map(|(index, _)| index)
 }
@@ -250,6 +262,13 @@ mod tests {
         assert_eq!(found(&library, 4, HOPPER), None);
         let ampere = Device { capability: (8, 6), ptx: None };
         assert_eq!(found(&library, 3, ampere), None);
+        let exact = |number, arch: &str| {
+            let kernel = library.find_exact(key(number), arch.parse().unwrap()).unwrap()?;
+            Some(kernel.record.builder.rustc)
+        };
+        assert_eq!(exact(1, "sm_90a").as_deref(), Some("first"));
+        assert_eq!(exact(2, "sm_90a").as_deref(), Some("second"));
+        assert_eq!(exact(3, "sm_80"), None);
         let old = Device { ptx: Some(PtxVersion::new(7, 8)), ..HOPPER };
         assert_eq!(found(&library, 3, old), None);
         let text = library.describe("app::kernels::c");

@@ -11,7 +11,7 @@ use cutile_bundle::target::Target;
 use cutile_compiler::toolchain::Toolchain;
 
 use crate::error::LaunchReason;
-use crate::loader::{Request, arch};
+use crate::loader::Request;
 
 /// The compiled kernel, or why none can be compiled here. A kernel that the compiler refuses is an error.
 pub(crate) fn compile(
@@ -23,7 +23,7 @@ pub(crate) fn compile(
         Ok(toolchain) => toolchain,
         Err(reason) => return Ok(Err(format!("it can't be compiled here: {reason}"))),
     };
-    let arch = arch(request.capability);
+    let arch = request.code.arch();
     if let Some(built) =
         library.find_cached(key, arch, &toolchain.builder()).map_err(DeviceError::new)?
     {

@@ -24,8 +24,28 @@ pub(crate) struct Request<'a> {
     pub(crate) facts: FactsClass,
     /// What the GPU calls itself.
     pub(crate) gpu: String,
-    /// Its compute capability.
-    pub(crate) capability: (u16, u16),
+    pub(crate) code: Code,
+}
+
+/// Which compiled code will do.
+#[derive(Clone, Copy)]
+pub(crate) enum Code {
+    /// Whatever a GPU of this compute capability loads, the nearer the better.
+    For((u16, u16)),
+    /// That of this architecture alone.
+    #[cfg_attr(not(feature = "emulator"), expect(dead_code, reason = "a GPU is not choosy"))]
+    Of(Arch),
+}
+
+impl Code {
+    /// The architecture to compile for: of a GPU the one that uses most of it. Hopper's matrix instructions are in `sm_90a` alone.
+    pub(crate) fn arch(self) -> Arch {
+        match self {
+            Code::For((9, 0)) => Arch::exact(9, 0),
+            Code::For((major, minor)) => Arch::new(major, minor),
+            Code::Of(arch) => arch,
+        }
+    }
 }
 
 /// The compiled kernel, from the first place that has it.
@@ -33,8 +53,11 @@ pub(crate) fn find(request: &Request<'_>) -> Result<BuiltKernel, DeviceError> {
     let unit = request.kernel.unit().map_err(|reason| request.kernel.refuse(reason))?;
     let library = library()?;
     let key = Key::of(&unit, &request.specialisation, request.facts);
-    let device = Device { capability: request.capability, ptx: None };
-    if let Some(built) = library.find(key, device).map_err(DeviceError::new)? {
+    let built = match request.code {
+        Code::For(capability) => library.find(key, Device { capability, ptx: None }),
+        Code::Of(arch) => library.find_exact(key, arch),
+    };
+    if let Some(built) = built.map_err(DeviceError::new)? {
         return Ok(built);
     }
     match compile(request, key, library)? {
@@ -61,14 +84,6 @@ pub(crate) fn record(
     })
 }
 
-/// The architecture that uses most of a GPU: Hopper's matrix instructions are in `sm_90a` alone.
-pub(crate) fn arch(capability: (u16, u16)) -> Arch {
-    match capability {
-        (9, 0) => Arch::exact(9, 0),
-        (major, minor) => Arch::new(major, minor),
-    }
-}
-
 fn library() -> Result<&'static Library, DeviceError> {
     static LIBRARY: OnceLock<Result<Library, DeviceError>> = OnceLock::new();
     let library =
@@ -78,7 +93,7 @@ fn library() -> Result<&'static Library, DeviceError> {
 
 fn missing(request: &Request<'_>, library: &Library, reason: &str) -> MissingKernel {
     let kernel = request.kernel.name().to_string();
-    let arch = arch(request.capability);
+    let arch = request.code.arch();
     MissingKernel {
         specialisation: match request.specialisation.text(request.signature.entry()) {
             text if text.is_empty() => "these arguments".to_string(),

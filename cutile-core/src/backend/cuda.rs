@@ -21,7 +21,7 @@ use crate::host::{DType, RawTensor};
 use crate::launch::{
     Arg, ArgList, Bound, BuildCell, KernelDef, MAX_PARAMS, Signature, Table, Values,
 };
-use crate::loader::{self, Request};
+use crate::loader::{self, Code, Request};
 
 /// What is loaded of one kernel, on all devices.
 pub(super) struct Cache(Table<Entry>);
@@ -92,7 +92,7 @@ fn load(
         specialisation: specialisation(signature, &entry.values),
         facts: entry.facts,
         gpu: properties.name.clone(),
-        capability: (major as u16, minor as u16),
+        code: Code::For((major as u16, minor as u16)),
     };
     loader::record(kernel, signature, &request.specialisation)?;
     let built = loader::find(&request)?;

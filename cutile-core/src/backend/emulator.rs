@@ -1,21 +1,26 @@
 //! The emulator backend (feature `emulator`): a host device whose kernels are the PTX that a GPU would run, executed with every
 //! check of `ptx-emulator`. Each launch gets an emulated memory of its own, so a launch sees its arguments and nothing else.
+//!
+//! Which PTX: that of the architecture in `CUTILE_EMULATOR_ARCH`, and no other's. What is wrong with a launch fails its operation
+//! alone, with the emulator's whole report; the device lives on.
 
 use std::sync::Arc;
 use std::task::Poll;
 
 use cuda_async::backend::DevicePtr;
 use cuda_async::{DeviceError, DeviceId, ExecutionContext};
+use cutile_bundle::abi::TensorMapSpec;
 use cutile_bundle::key::FactsClass;
-use ptx_emulator::{Launch, Memory, Module, Options};
+use cutile_bundle::target::Arch;
+use ptx_emulator::{ElementType, Launch, Memory, Module, Options, Report, Swizzle, TensorMap};
 
 use super::ptx::{Abi, Params, Surroundings, facts, on_a_thread};
 use super::specialisation;
+use crate::config::config;
+use crate::host::{DType, RawTensor};
 use crate::launch::{Arg, ArgList, Bound, BuildCell, KernelDef, Signature, Table, Values};
-use crate::loader::{self, Request};
+use crate::loader::{self, Code, Request};
 
-/// What PTX is compiled for: the oldest architecture that has every instruction the kernels need.
-const CAPABILITY: (u16, u16) = (8, 0);
 /// Multiprocessors that persistent kernels are told of.
 const MULTIPROCESSORS: u32 = 4;
 /// Bytes of a fault record.
@@ -33,6 +38,8 @@ struct Entry {
 struct Loaded {
     module: Module,
     abi: Abi,
+    arch: Arch,
+    facts: FactsClass,
 }
 
 impl Cache {
@@ -75,12 +82,13 @@ fn load(
         specialisation: specialisation(signature, &entry.values),
         facts: entry.facts,
         gpu: "the PTX emulator".to_string(),
-        capability: CAPABILITY,
+        code: Code::Of(config().emulator_arch.clone()?),
     };
     loader::record(kernel, signature, &request.specialisation)?;
     let built = loader::find(&request)?;
     let module = Module::parse(&built.ptx).map_err(DeviceError::new)?;
-    Ok(Loaded { module, abi: Abi::new(built.record.abi) })
+    let record = built.record;
+    Ok(Loaded { module, abi: Abi::new(record.abi), arch: record.arch, facts: record.facts })
 }
 
 /// A tensor's memory on the host device.
@@ -116,14 +124,15 @@ fn enqueue(
     let record = memory.alloc(FAULT_RECORD as u64).map_err(DeviceError::new)?;
     let around =
         Surroundings { addresses: &addresses, grid: &bound.grid, fault_record: record, number: 0 };
-    let params = loaded.abi.pack(args, &around, |_, _, _| {
-        let what = "run kernels that were compiled for bulk copies of tensors";
-        Err(cuda_async::ErrorKind::Unsupported { device, what }.into())
+    let params = loaded.abi.pack(args, &around, |tensor, address, map| {
+        tensor_map(tensor, address, &loaded.abi.abi.tensor_maps[map as usize])
     })?;
     let config = &loaded.abi.abi.launch;
     let launch = Launch {
         cluster: (config.cluster > 1).then_some([config.cluster, 1, 1]),
         dynamic_shared: config.dynamic_shared,
+        // On a GPU the launch before may still run wherever the kernel is compiled for it: here it always might.
+        dependent: config.pdl,
         ..Launch::new(
             [loaded.abi.blocks(&bound.grid, MULTIPROCESSORS), 1, 1],
             [config.threads, 1, 1],
@@ -161,13 +170,8 @@ impl Task {
         let entry = &self.loaded.abi.abi.entry;
         if let Err(report) = program.launch(entry, &self.launch, &self.params, &Options::default())
         {
-            let message = failed_check(self.loaded, memory, self.record)
-                .unwrap_or_else(|| report.to_string());
-            return Err(DeviceError::fault(
-                device,
-                format!("kernel `{}`", self.kernel.name()),
-                message,
-            ));
+            let site = format!("kernel `{}`", self.kernel.name());
+            return Err(DeviceError::fault(device, site, self.explain(&report)));
         }
         for (place, region) in self.regions.iter().filter(|(_, region)| region.written) {
             // SAFETY: as above, declared as written, so nobody reads it meanwhile either.
@@ -177,19 +181,66 @@ impl Task {
         }
         Ok(())
     }
+    /// What went wrong: the emulator's report, and before it the check that the kernel says has failed, if it was one of its own.
+    fn explain(&self, report: &Report) -> String {
+        let Loaded { arch, facts, .. } = self.loaded;
+        let report = format!("{report}\n  in the PTX for {arch}, {facts} arguments");
+        match self.failed_check() {
+            Some(check) => format!("{check}\n{report}"),
+            None => report,
+        }
+    }
+
+    fn failed_check(&self) -> Option<String> {
+        let mut bytes = [0; FAULT_RECORD];
+        self.memory.read(self.record, &mut bytes).ok()?;
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let (claim, program) = (word(0), word(16));
+        let [a, b] = [word(24), word(32)].map(u64::cast_signed);
+        let site = (claim != 0).then(|| self.loaded.abi.abi.fault_site(claim as u32))??;
+        Some(format!(
+            "{}:{}: {} (program {program}, operands {a} and {b})",
+            site.file, site.line, site.text
+        ))
+    }
 }
 
-/// The check that the kernel says has failed, if it is one of its own.
-fn failed_check(loaded: &Loaded, memory: &Memory, record: u64) -> Option<String> {
-    let mut bytes = [0; FAULT_RECORD];
-    memory.read(record, &mut bytes).ok()?;
-    let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-    let (claim, program, operands) =
-        (word(0), word(16), [word(24), word(32)].map(u64::cast_signed));
-    let site = (claim != 0).then(|| loaded.abi.abi.fault_site(claim as u32))??;
-    let [a, b] = operands;
-    Some(format!(
-        "{}:{}: {} (program {program}, operands {a} and {b})",
-        site.file, site.line, site.text
-    ))
+fn tensor_map(
+    tensor: &RawTensor,
+    address: u64,
+    spec: &TensorMapSpec,
+) -> Result<[u8; 128], DeviceError> {
+    let bytes = tensor.dtype.bytes();
+    let map = TensorMap {
+        element: map_element(tensor.dtype),
+        address,
+        // A map's axes go from the fastest to the slowest; ours the other way.
+        extents: tensor.layout.shape.iter().rev().map(|n| *n as u64).collect(),
+        strides: tensor.layout.strides.iter().rev().skip(1).map(|n| (*n * bytes) as u64).collect(),
+        box_extents: spec.box_shape.iter().rev().copied().collect(),
+        element_strides: vec![1; spec.box_shape.len()],
+        swizzle: match spec.swizzle {
+            32 => Swizzle::B32,
+            64 => Swizzle::B64,
+            128 => Swizzle::B128,
+            _ => Swizzle::None,
+        },
+        nan_fill: false,
+    };
+    map.encode().map_err(DeviceError::new)
+}
+
+fn map_element(dtype: DType) -> ElementType {
+    match dtype {
+        DType::F64 => ElementType::F64,
+        DType::F32 | DType::TF32 => ElementType::F32,
+        DType::F16 => ElementType::F16,
+        DType::BF16 => ElementType::Bf16,
+        DType::I64 => ElementType::I64,
+        DType::U64 => ElementType::U64,
+        DType::I32 => ElementType::I32,
+        DType::U32 => ElementType::U32,
+        DType::I16 | DType::U16 => ElementType::U16,
+        _ => ElementType::U8,
+    }
 }

@@ -1,6 +1,8 @@
 //! The compiled kernels themselves: the same programs on emulated devices, whose kernels are PTX. Left out where no kernel
 //! toolchain is at hand.
 
+mod handmade;
+
 use cutile::MissingKernel;
 use cutile::prelude::*;
 
@@ -79,7 +81,8 @@ fn a_failed_check_is_told_by_place() {
         let (.., y) = launch(1).unwrap();
         assert_eq!(y.unpartition().to_host_vec().sync().unwrap(), [4.0, 5.0, 6.0, 7.0]);
         let text = launch(2).map(|_| ()).unwrap_err().to_string();
-        assert!(text.contains("tile_of") && text.contains("emulated.rs:"), "{text}");
+        assert!(text.contains("tile_of") && text.contains("emulated/mod.rs:23: "), "{text}");
+        assert!(text.contains("trapped") && text.contains("in thread ("), "{text}");
         assert_eq!(x.to_host_vec().sync().unwrap()[7], 7.0);
     });
 }
@@ -162,8 +165,8 @@ fn a_kernel_that_is_not_there_is_named_with_the_command_that_builds_it() {
                 .unwrap_or_else(|| panic!("{}", failed.error));
             assert_eq!(missing.kernel, "it::emulated::kernels::saxpy");
             assert_eq!(missing.specialisation, "S=[3, 5]");
-            assert!(missing.gpu.contains("sm_80"), "{}", missing.gpu);
-            assert!(missing.command.contains("build-kernels --arch sm_80"), "{}", missing.command);
+            assert!(missing.gpu.contains("sm_90a"), "{}", missing.gpu);
+            assert!(missing.command.contains("build-kernels --arch sm_90a"), "{}", missing.command);
             let (_, x, y) = failed.inputs.expect("nothing was submitted");
             assert_eq!((x.shape(), y.grid().unwrap()), (&[6, 6][..], vec![2, 2]));
         },
