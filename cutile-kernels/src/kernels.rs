@@ -128,23 +128,6 @@ pub mod matmul {
     /// The same for products without matrix instructions, which hold a tile of rank 3.
     const BK_INTEGER: i32 = 8;
 
-    /// c = a * b in f32.
-    #[cutile_macros::entry(specialize(BM = 32, BN = 32))]
-    fn single_precision<const BM: i32, const BN: i32>(
-        a: &Tensor<f32, { [-1, -1] }>,
-        b: &Tensor<f32, { [-1, -1] }>,
-        c: &mut Tensor<f32, { [BM, BN] }>,
-    ) {
-        let rows = a.partition(const_shape![BM, BK]);
-        let columns = b.partition(const_shape![BK, BN]);
-        let (i, j, _) = get_tile_block_id();
-        let mut sum: Tile<f32, { [BM, BN] }> = zeros(const_shape![BM, BN]);
-        for k in 0..num_tiles(&rows, 1) {
-            sum = mma(rows.load([i, k]), columns.load([k, j]), sum);
-        }
-        c.store(sum);
-    }
-
     /// c = a * b in f64, by short steps: a longer step's operands would not fit into registers.
     #[cutile_macros::entry()]
     fn double_precision<const BM: i32, const BN: i32>(
@@ -164,6 +147,7 @@ pub mod matmul {
 
     /// c = a * b, summed in f32.
     #[cutile_macros::entry(
+        specialize(T = f32, BM = 32, BN = 32),
         specialize(T = f16, BM = 32, BN = 32),
         specialize(T = bf16, BM = 32, BN = 32)
     )]

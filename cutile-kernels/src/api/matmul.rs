@@ -37,8 +37,7 @@ macro_rules! products {
 }
 products! {
     double_precision, 32: f64;
-    single_precision, 32: f32;
-    summed_in_f32, 32: f16, bf16;
+    summed_in_f32, 32: f32, f16, bf16;
     integer, 32: i8, i16, i32, i64, u8, u16, u32, u64;
 }
 
