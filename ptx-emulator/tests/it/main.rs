@@ -2,6 +2,7 @@
 
 mod alu;
 mod async_faults;
+mod conversions;
 mod faults;
 mod flow;
 mod fuzz;
