@@ -1,7 +1,7 @@
 //! Decodes integer arithmetic, bit operations and bit fields.
 
 use crate::parse::ParseError;
-use crate::parse::ast::Type;
+use crate::parse::ast::{Operand, Type};
 
 use super::function::Builder;
 use super::mods::Mods;
@@ -59,6 +59,7 @@ pub(super) fn arithmetic(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), Par
                 ("mad", Some(2), false, false) if ty.bits() <= 32 => Int3::MadWide,
                 ("mad24", Some(0), false, false) => Int3::Mad24Lo,
                 ("mad24", Some(1), false, false) => Int3::Mad24Hi,
+                ("mad24", Some(1), true, false) if ty == Type::S32 => Int3::Mad24HiSat,
                 ("sad", None, false, false) => Int3::Sad,
                 _ => return Err(m.unknown()),
             };
@@ -303,18 +304,43 @@ fn bfi(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
     Ok(())
 }
 
+/// `lop3`, and its form that combines the result's being non-zero with a predicate.
 fn lop3(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
+    let combine = m.choose(&[("or", BoolOp::Or), ("and", BoolOp::And)]);
     let ty = integer(&mut m)?;
     m.done()?;
-    m.operands(5..=5)?;
-    let crate::parse::ast::Operand::Int(table) = m.inst.operands[4] else {
+    let count = if combine.is_some() { 6 } else { 5 };
+    m.operands(count..=count)?;
+    let operands = &m.inst.operands;
+    let Operand::Int(table) = operands[4] else {
         return Err(m.error("the truth table must be a constant"));
     };
-    let d = b.dst(&m.inst.operands[0])?;
-    let x = b.src(&m.inst.operands[1], ty)?;
-    let y = b.src(&m.inst.operands[2], ty)?;
-    let z = b.src(&m.inst.operands[3], ty)?;
-    b.emit(Op::Alu(Alu::Int3 { op: Int3::Lop3(table as u8), ty, d, a: x, b: y, c: z }));
+    let x = b.src(&operands[1], ty)?;
+    let y = b.src(&operands[2], ty)?;
+    let z = b.src(&operands[3], ty)?;
+    let op = Int3::Lop3(table as u8);
+    let (Some(combine), Operand::Pair(d, p)) = (combine, &operands[0]) else {
+        let d = b.dst(&operands[0])?;
+        b.emit(Op::Alu(Alu::Int3 { op, ty, d, a: x, b: y, c: z }));
+        return Ok(());
+    };
+    let d = match b.dst_or_sink(d)? {
+        Some((d, _)) => d,
+        None => b.hidden(),
+    };
+    let p = b.pred_dst(p)?;
+    let q = b.pred_src(&operands[5])?;
+    b.emit(Op::Alu(Alu::Int3 { op, ty, d, a: x, b: y, c: z }));
+    let (a, zero) = (Src::Reg(d), Src::Imm(0));
+    let compare = Compare {
+        cmp: Cmp::Ne,
+        ty: Type::B32,
+        ftz: false,
+        a,
+        b: zero,
+        combine: Some((combine, q)),
+    };
+    b.emit(Op::Alu(Alu::SetP { compare, p, q: None }));
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use super::bulk::{AsyncValue, BulkCopy, TensorCopy};
 use super::function::Builder;
 use super::mbarrier::{MbarrierOp, Object};
 use super::mods::Mods;
-use super::op::{Addr, Op, Reg, Space, Src};
+use super::op::{Addr, Op, PredSrc, Reg, Space, Src};
 use super::wgmma::WarpgroupMma;
 use super::{bulk, mbarrier, wgmma};
 
@@ -27,6 +27,8 @@ pub(crate) struct CpAsync {
     pub(crate) bytes: u8,
     /// Bytes that are really read; the rest becomes zero.
     pub(crate) source_bytes: Option<Src>,
+    /// Lanes for which it holds read nothing.
+    pub(crate) ignore: Option<PredSrc>,
 }
 
 /// An asynchronous instruction.
@@ -145,11 +147,14 @@ fn copy(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
         return Err(m.error("copies 4, 8 or 16 bytes; .cg copies 16"));
     }
     let rest = &operands[3..operands.len() - usize::from(policy && operands.len() > 3)];
-    let source_bytes = match rest {
-        [] => None,
-        [size] => Some(b.src(size, Type::U32)?),
+    let (source_bytes, ignore) = match rest {
+        [] => (None, None),
+        [Operand::Not(_)] => (None, Some(b.pred_src(&rest[0])?)),
+        [Operand::Name(name)] if b.register(name).is_none() => (None, Some(b.pred_src(&rest[0])?)),
+        [size] => (Some(b.src(size, Type::U32)?), None),
         _ => return Err(m.error("has too many operands")),
     };
-    b.emit(Op::Async(AsyncOp::Copy(CpAsync { to, from, bytes: bytes as u8, source_bytes })));
+    let copy = CpAsync { to, from, bytes: bytes as u8, source_bytes, ignore };
+    b.emit(Op::Async(AsyncOp::Copy(copy)));
     Ok(())
 }

@@ -110,8 +110,7 @@ pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>, reduce: bool) -> Resu
         return Ok(());
     }
     if m.flag("prefetch") {
-        b.emit(Op::Nothing);
-        return Ok(());
+        return super::hint::bulk_prefetch(b, m);
     }
     let tensor = m.flag("tensor");
     let group = m.flag("bulk_group");

@@ -1,6 +1,6 @@
 //! Immediate post-dominators of a function's instructions: where diverged lanes meet again.
 
-use super::op::{NO_PC, Pc};
+use super::op::{Inst, NO_PC, Op, Pc, Src};
 
 /// The flow graph of a function.
 pub(crate) struct Graph {
@@ -66,6 +66,62 @@ impl Graph {
             })
             .collect()
     }
+}
+
+/// Basic blocks of `code`, and the block of each instruction.
+pub(crate) fn flow_graph(code: &[Inst], pool: &[Option<Src>]) -> (Graph, Vec<u32>) {
+    let targets = |inst: &Inst| -> Vec<Pc> {
+        match &inst.op {
+            Op::Branch { target, .. } => vec![*target],
+            Op::BranchIndexed { targets, .. } => pool
+                [targets.at as usize..(targets.at + targets.len) as usize]
+                .iter()
+                .filter_map(
+                    |entry| if let Some(Src::Imm(pc)) = entry { Some(*pc as Pc) } else { None },
+                )
+                .collect(),
+            _ => Vec::new(),
+        }
+    };
+    let ends = |inst: &Inst| {
+        matches!(
+            inst.op,
+            Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Ret | Op::Exit | Op::Trap
+        )
+    };
+    let mut leader = vec![false; code.len() + 1];
+    leader[0] = true;
+    for (at, inst) in code.iter().enumerate() {
+        if ends(inst) {
+            leader[at + 1] = true;
+        }
+        for target in targets(inst) {
+            leader[target as usize] = true;
+        }
+    }
+    let mut block_of = vec![0u32; code.len()];
+    let mut starts = Vec::new();
+    for at in 0..code.len() {
+        if leader[at] {
+            starts.push(at as Pc);
+        }
+        block_of[at] = starts.len() as u32 - 1;
+    }
+    let mut successors = Vec::with_capacity(starts.len());
+    let mut leaves = Vec::with_capacity(starts.len());
+    for block in 0..starts.len() {
+        let end = starts.get(block + 1).map_or(code.len(), |&s| s as usize);
+        let last = &code[end - 1];
+        let mut next: Vec<u32> =
+            targets(last).iter().filter_map(|&pc| block_of.get(pc as usize).copied()).collect();
+        let falls = last.guard.is_some() || !ends(last);
+        if falls && end < code.len() {
+            next.push(block as u32 + 1);
+        }
+        successors.push(next);
+        leaves.push(matches!(last.op, Op::Ret | Op::Exit) || (falls && end == code.len()));
+    }
+    (Graph { starts, successors, leaves }, block_of)
 }
 
 fn meet(dominator: &[usize], rank: &[usize], mut a: usize, mut b: usize) -> usize {

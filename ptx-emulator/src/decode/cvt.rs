@@ -7,7 +7,7 @@ use crate::parse::ast::Type;
 
 use super::function::Builder;
 use super::mods::Mods;
-use super::op::{Alu, Op};
+use super::op::{Alu, Int2, Op, Src};
 
 /// What is converted to what.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,6 +58,9 @@ fn side(word: &str) -> Option<Side> {
 
 /// `cvt`.
 pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
+    if m.flag("pack") {
+        return pack(b, m);
+    }
     let integral = m.choose(&[
         ("rni", Round::Near),
         ("rzi", Round::Zero),
@@ -116,6 +119,60 @@ pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
         width: width.min(64) as u8,
     };
     b.emit(Op::Alu(Alu::Cvt { cvt, d, a, b: second }));
+    Ok(())
+}
+
+/// `cvt.pack`: two integers, clamped, into the lower bits; what is left comes from a third.
+fn pack(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
+    if !m.flag("sat") {
+        return Err(m.error("needs .sat"));
+    }
+    let (bits, signed) = m.need(&[
+        ("u16", (16, false)),
+        ("s16", (16, true)),
+        ("u8", (8, false)),
+        ("s8", (8, true)),
+        ("u4", (4, false)),
+        ("s4", (4, true)),
+        ("u2", (2, false)),
+        ("s2", (2, true)),
+    ])?;
+    m.need(&[("s32", ())])?;
+    let three = bits < 16;
+    if three {
+        m.need(&[("b32", ())])?;
+    }
+    m.done()?;
+    let count = if three { 4 } else { 3 };
+    m.operands(count..=count)?;
+    let operands = &m.inst.operands;
+    let d = b.dst(&operands[0])?;
+    let values = [b.src(&operands[1], Type::S32)?, b.src(&operands[2], Type::S32)?];
+    let rest = if three { b.src(&operands[3], Type::B32)? } else { Src::Imm(0) };
+    let (low, high) = match signed {
+        true => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),
+        false => (0, (1i64 << bits) - 1),
+    };
+    let [low, high] = [low, high].map(|limit| Src::Imm(u64::from(limit as u32)));
+    let clamped = values.map(|value| {
+        let t = b.hidden();
+        b.emit(Op::Alu(Alu::Int2 { op: Int2::Max, ty: Type::S32, d: t, a: value, b: low }));
+        let (a, ty) = (Src::Reg(t), Type::S32);
+        b.emit(Op::Alu(Alu::Int2 { op: Int2::Min, ty, d: t, a, b: high }));
+        a
+    });
+    let ty = Type::B32;
+    let insert = |b: &mut Builder<'_>, value, into, at: u64, len: u64| {
+        let t = b.hidden();
+        let list = b.list([value, into, Src::Imm(at), Src::Imm(len)].map(Some));
+        b.emit(Op::Alu(Alu::Bfi { ty, d: t, list }));
+        Src::Reg(t)
+    };
+    let bits = bits as u64;
+    let lower = insert(b, clamped[1], Src::Imm(0), 0, bits);
+    let both = insert(b, clamped[0], lower, bits, bits);
+    let all = insert(b, rest, both, 2 * bits, 32 - 2 * bits);
+    b.emit(Op::Alu(Alu::Mov { d, a: all }));
     Ok(())
 }
 

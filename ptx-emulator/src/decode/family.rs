@@ -4,8 +4,7 @@ use crate::parse::ParseError;
 
 use super::function::Builder;
 use super::mods::Mods;
-use super::op::Op;
-use super::{alu, async_op, compare, control, cvt, float, matrix, memory, sync};
+use super::{alu, async_op, compare, control, cvt, float, hint, matrix, memory, sync};
 
 /// Decodes one instruction and emits it.
 pub(crate) fn decode(b: &mut Builder<'_>, m: Mods<'_>) -> Result<(), ParseError> {
@@ -33,21 +32,12 @@ pub(crate) fn decode(b: &mut Builder<'_>, m: Mods<'_>) -> Result<(), ParseError>
         "st" => memory::store(b, m),
         "atom" | "red" => memory::atomic(b, m),
         "cvta" | "isspacep" | "mapa" | "getctarank" => memory::address(b, m),
-        "prefetch" | "prefetchu" | "applypriority" | "discard" | "createpolicy" => {
-            memory::hint(b, m)
-        }
+        "prefetch" | "prefetchu" | "applypriority" | "discard" | "createpolicy" | "nanosleep"
+        | "pmevent" => hint::decode(b, m),
         "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" => control::decode(b, m),
         "bar" | "barrier" => sync::barrier(b, m),
         "membar" | "fence" => sync::fence(b, m),
         "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => sync::warp(b, m),
-        "nanosleep" => {
-            b.emit(Op::Sleep);
-            Ok(())
-        }
-        "pmevent" => {
-            b.emit(Op::Nothing);
-            Ok(())
-        }
         "ldmatrix" | "stmatrix" | "movmatrix" | "mma" => matrix::decode(b, m),
         "wgmma" | "cp" | "mbarrier" | "griddepcontrol" | "setmaxnreg" | "tensormap" => {
             async_op::decode(b, m)

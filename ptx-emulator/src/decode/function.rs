@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::parse::ParseError;
 use crate::parse::ast::{self, Operand, Space as VarSpace, Statement, Type, Variable};
 
-use super::cfg::Graph;
+use super::cfg::flow_graph;
 use super::mods::Mods;
 use super::op::*;
 use super::scope::{Scopes, Symbol, rows, special};
@@ -25,6 +25,8 @@ pub(crate) struct Builder<'m> {
     /// Guard of the instruction being decoded.
     guard: Option<(Pred, bool)>,
     line: u32,
+    /// The instruction being decoded, for messages.
+    opcode: String,
     pub(crate) module: &'m HashMap<String, Symbol>,
 }
 
@@ -49,6 +51,7 @@ pub(crate) fn decode(
         location: u32::MAX,
         guard: None,
         line: function.line,
+        opcode: String::new(),
         module,
     };
     builder.parameters(function)?;
@@ -193,9 +196,10 @@ impl Builder<'_> {
 
     fn instruction(&mut self, inst: &ast::Instruction) -> Result<(), ParseError> {
         self.line = inst.line;
+        self.opcode.clone_from(&inst.opcode);
         self.guard = None;
         if let Some((name, negated)) = &inst.guard {
-            self.guard = Some((self.pred_named(name, inst.line)?, *negated));
+            self.guard = Some((self.pred_named(name)?, *negated));
         }
         super::family::decode(self, Mods::new(inst))
     }
@@ -224,14 +228,14 @@ impl Builder<'_> {
     }
 
     pub(crate) fn fail<T>(&self, message: impl Into<String>) -> Result<T, ParseError> {
-        Err(ParseError::new(self.line, message))
+        Err(ParseError::new(self.line, format!("`{}`: {}", self.opcode, message.into())))
     }
 
-    fn pred_named(&self, name: &str, line: u32) -> Result<Pred, ParseError> {
+    fn pred_named(&self, name: &str) -> Result<Pred, ParseError> {
         match self.scopes.find(name) {
             Some(Symbol::Pred(p)) => Ok(p),
-            Some(_) => Err(ParseError::new(line, format!("`{name}` is not a predicate register"))),
-            None => Err(ParseError::new(line, format!("`{name}` is not declared"))),
+            Some(_) => self.fail(format!("`{name}` is not a predicate register")),
+            None => self.fail(format!("`{name}` is not declared")),
         }
     }
 
@@ -239,7 +243,7 @@ impl Builder<'_> {
     pub(crate) fn pred_dst(&self, operand: &Operand) -> Result<Option<Pred>, ParseError> {
         match operand {
             Operand::Name(name) if name == "_" => Ok(None),
-            Operand::Name(name) => self.pred_named(name, self.line).map(Some),
+            Operand::Name(name) => self.pred_named(name).map(Some),
             _ => self.fail("expected a predicate register as destination"),
         }
     }
@@ -247,8 +251,8 @@ impl Builder<'_> {
     /// A predicate source.
     pub(crate) fn pred_src(&self, operand: &Operand) -> Result<PredSrc, ParseError> {
         match operand {
-            Operand::Name(name) => Ok(PredSrc::Reg(self.pred_named(name, self.line)?, false)),
-            Operand::Not(name) => Ok(PredSrc::Reg(self.pred_named(name, self.line)?, true)),
+            Operand::Name(name) => Ok(PredSrc::Reg(self.pred_named(name)?, false)),
+            Operand::Not(name) => Ok(PredSrc::Reg(self.pred_named(name)?, true)),
             Operand::Int(v) => Ok(PredSrc::Const(*v != 0)),
             _ => self.fail("expected a predicate"),
         }
@@ -457,60 +461,4 @@ impl Builder<'_> {
 /// The smallest multiple of `align` (a power of two, or 0) that is at least `value`.
 pub(crate) fn align_up(value: u64, align: u32) -> u64 {
     value.next_multiple_of(u64::from(align.max(1)))
-}
-
-/// Basic blocks of `code`, and the block of each instruction.
-fn flow_graph(code: &[Inst], pool: &[Option<Src>]) -> (Graph, Vec<u32>) {
-    let targets = |inst: &Inst| -> Vec<Pc> {
-        match &inst.op {
-            Op::Branch { target, .. } => vec![*target],
-            Op::BranchIndexed { targets, .. } => pool
-                [targets.at as usize..(targets.at + targets.len) as usize]
-                .iter()
-                .filter_map(
-                    |entry| if let Some(Src::Imm(pc)) = entry { Some(*pc as Pc) } else { None },
-                )
-                .collect(),
-            _ => Vec::new(),
-        }
-    };
-    let ends = |inst: &Inst| {
-        matches!(
-            inst.op,
-            Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Ret | Op::Exit | Op::Trap
-        )
-    };
-    let mut leader = vec![false; code.len() + 1];
-    leader[0] = true;
-    for (at, inst) in code.iter().enumerate() {
-        if ends(inst) {
-            leader[at + 1] = true;
-        }
-        for target in targets(inst) {
-            leader[target as usize] = true;
-        }
-    }
-    let mut block_of = vec![0u32; code.len()];
-    let mut starts = Vec::new();
-    for at in 0..code.len() {
-        if leader[at] {
-            starts.push(at as Pc);
-        }
-        block_of[at] = starts.len() as u32 - 1;
-    }
-    let mut successors = Vec::with_capacity(starts.len());
-    let mut leaves = Vec::with_capacity(starts.len());
-    for block in 0..starts.len() {
-        let end = starts.get(block + 1).map_or(code.len(), |&s| s as usize);
-        let last = &code[end - 1];
-        let mut next: Vec<u32> =
-            targets(last).iter().filter_map(|&pc| block_of.get(pc as usize).copied()).collect();
-        let falls = last.guard.is_some() || !ends(last);
-        if falls && end < code.len() {
-            next.push(block as u32 + 1);
-        }
-        successors.push(next);
-        leaves.push(matches!(last.op, Op::Ret | Op::Exit) || (falls && end == code.len()));
-    }
-    (Graph { starts, successors, leaves }, block_of)
 }

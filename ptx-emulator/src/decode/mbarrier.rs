@@ -129,7 +129,7 @@ pub(super) fn decode(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
             )
         }
         "test_wait" | "try_wait" => {
-            m.operands(3..=4)?;
+            m.operands(3..=if name == "try_wait" { 4 } else { 3 })?;
             let p = b.pred_dst(&operands[0])?;
             let phase = if parity {
                 PhaseSrc::Parity(b.src(&operands[2], Type::U32)?)

@@ -86,6 +86,7 @@ fn space(m: &mut Mods<'_>) -> Space {
 
 /// Memory order and scope. The scope is taken and not kept: the checks treat every scope as wide enough.
 fn order(m: &mut Mods<'_>, default: Order) -> Order {
+    let mmio = m.flag("mmio");
     let order = m.choose(&[
         ("weak", Order::Weak),
         ("volatile", Order::Relaxed),
@@ -94,11 +95,9 @@ fn order(m: &mut Mods<'_>, default: Order) -> Order {
         ("release", Order::Release),
         ("acq_rel", Order::AcqRel),
         ("sc", Order::AcqRel),
-        ("mmio", Order::Relaxed),
     ]);
-    m.flag("mmio");
     m.choose(&[("cta", ()), ("cluster", ()), ("gpu", ()), ("sys", ()), ("gl", ())]);
-    order.unwrap_or(default)
+    order.unwrap_or(if mmio { Order::Relaxed } else { default })
 }
 
 /// Takes cache operators, eviction priorities and prefetch sizes; true if a cache-policy operand follows.
@@ -261,11 +260,19 @@ pub(super) fn atomic(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
     let mut dst = Vec::new();
     if returns {
         for item in operands.next().map(|o| b.elements(o)).unwrap_or_default() {
-            dst.push(b.dst_or_sink(&item)?.map(|(reg, _)| Src::Reg(reg)));
+            let d = b.dst_or_sink(&item)?.map(|(reg, _)| reg);
+            dst.push(d.map(Src::Reg));
+            if ty == Type::B128 {
+                dst.push(d.map(|reg| Src::Reg(reg + 1)));
+            }
         }
     }
     let Some(address) = operands.next() else { return Err(m.error("needs an address")) };
     let (addr, symbol) = b.addr(address)?;
+    if ty == Type::B128 {
+        let space = resolve(b, space, symbol.as_ref());
+        return wide_atomic(b, &m, (op, space, addr, order), dst, operands.as_slice());
+    }
     let mut src = Vec::new();
     for item in operands.next().map(|o| b.elements(o)).unwrap_or_default() {
         src.push(Some(b.src(&item, ty)?));
@@ -290,14 +297,40 @@ pub(super) fn atomic(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseEr
     Ok(())
 }
 
+/// `atom.exch` and `atom.cas` of 128 bits: pairs of registers, the comparand behind the new value.
+fn wide_atomic(
+    b: &mut Builder<'_>,
+    m: &Mods<'_>,
+    (op, space, addr, order): (AtomOp, Space, Addr, Order),
+    dst: Vec<Option<Src>>,
+    values: &[Operand],
+) -> Result<(), ParseError> {
+    let mut src = Vec::new();
+    // `cas d, [a], compare, new`
+    let count = if op == AtomOp::Cas { 2 } else { 1 };
+    for value in values.iter().take(count).rev() {
+        let Src::Reg(reg) = b.src(value, Type::B128)? else {
+            return Err(m.error("needs registers of 128 bits"));
+        };
+        src.extend([Some(Src::Reg(reg)), Some(Src::Reg(reg + 1))]);
+    }
+    if dst.is_empty() || matches!(space, Space::Param | Space::Const | Space::Local) {
+        return Err(m.error("the state space or the form does not fit 128 bits"));
+    }
+    let (dst, src) = (b.list(dst), b.list(src));
+    let ty = Type::B128;
+    b.emit(Op::Atomic(Atomic { op, ty, space, addr, order, dst, src, compare: None }));
+    Ok(())
+}
+
 fn check_atomic(m: &Mods<'_>, op: AtomOp, ty: Type, elements: usize) -> Result<(), ParseError> {
     use AtomOp::*;
     let fits = match op {
         And | Or | Xor => {
             matches!(ty, Type::B32 | Type::B64 | Type::U32 | Type::U64 | Type::S32 | Type::S64)
         }
-        Exch => matches!(ty, Type::B32 | Type::B64),
-        Cas => matches!(ty, Type::B16 | Type::B32 | Type::B64),
+        Exch => matches!(ty, Type::B32 | Type::B64 | Type::B128),
+        Cas => matches!(ty, Type::B16 | Type::B32 | Type::B64 | Type::B128),
         Inc | Dec => ty == Type::U32,
         Min | Max if ty.float() => elements > 1 || matches!(ty, Type::F16x2 | Type::Bf16x2),
         Min | Max => matches!(ty, Type::U32 | Type::S32 | Type::U64 | Type::S64),
@@ -354,17 +387,6 @@ pub(super) fn address(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseE
                 b.emit(Op::Alu(Alu::GetCtaRank { d, a }));
             }
         }
-    }
-    Ok(())
-}
-
-/// Hints about caches do nothing here.
-pub(super) fn hint(b: &mut Builder<'_>, m: Mods<'_>) -> Result<(), ParseError> {
-    if m.name() == "createpolicy" {
-        let d = b.dst(&m.inst.operands[0])?;
-        b.emit(Op::Alu(Alu::Mov { d, a: Src::Imm(0) }));
-    } else {
-        b.emit(Op::Nothing);
     }
     Ok(())
 }

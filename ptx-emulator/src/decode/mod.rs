@@ -10,6 +10,7 @@ pub(crate) mod cvt;
 mod family;
 mod float;
 pub(crate) mod function;
+mod hint;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 mod memory;

@@ -179,7 +179,7 @@ pub(crate) enum Int2 {
 #[rustfmt::skip]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Int3 {
-    MadLo, MadHi, MadHiSat, MadWide, Mad24Lo, Mad24Hi, Sad, Bfe, ShfLClamp, ShfLWrap, ShfRClamp, ShfRWrap,
+    MadLo, MadHi, MadHiSat, MadWide, Mad24Lo, Mad24Hi, Mad24HiSat, Sad, Bfe, ShfLClamp, ShfLWrap, ShfRClamp, ShfRWrap,
     Prmt, PrmtF4e, PrmtB4e, PrmtRc8, PrmtEcl, PrmtEcr, PrmtRc16, Fns, Lop3(u8),
     Dp4a(bool, bool), Dp2aLo(bool, bool), Dp2aHi(bool, bool),
 }

@@ -134,6 +134,9 @@ fn proxy_fence(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseError> {
     {}
     while m.find(|p| p.starts_with("sync_restrict").then_some(())).is_some() {}
     m.done()?;
+    // The acquiring form for tensor maps names a place and its size.
+    let count = if m.inst.opcode.contains("tensormap::generic.acquire") { 2 } else { 0 };
+    m.operands(count..=count)?;
     b.emit(if is_async {
         Op::Async(AsyncOp::ProxyFence)
     } else {

@@ -120,7 +120,10 @@ fn issue(
     let from = memory::addresses(cluster, f, copy.from);
     let bytes = u32::from(copy.bytes);
     for lane in lanes(active) {
-        let source_bytes = copy.source_bytes.map_or(bytes, |s| f.lane(s, lane) as u32);
+        let source_bytes = match copy.ignore {
+            Some(ignore) if f.pred(ignore) >> lane & 1 == 1 => 0,
+            _ => copy.source_bytes.map_or(bytes, |s| f.lane(s, lane) as u32),
+        };
         if source_bytes > bytes {
             let message = format!("cp.async of {bytes} bytes reads {source_bytes}");
             return Err(Fault::at(crate::report::FaultKind::Async(message), lane));

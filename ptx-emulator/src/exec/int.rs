@@ -253,6 +253,10 @@ fn word_op(op: Int3, a: u32, b: u32, c: u32, cells: [u64; 3]) -> u64 {
             let high = ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as i32;
             high.saturating_add(c as i32) as u32
         }
+        Int3::Mad24HiSat => {
+            let high = (mul24::<i32>(cells[0], cells[1]) >> 16) as i32;
+            high.saturating_add(c as i32) as u32
+        }
         Int3::ShfLClamp => ((u128::from(joined) << c.min(32)) >> 32) as u32,
         Int3::ShfLWrap => ((u128::from(joined) << (c & 31)) >> 32) as u32,
         Int3::ShfRClamp => (joined >> c.min(32)) as u32,

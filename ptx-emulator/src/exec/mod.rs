@@ -3,6 +3,7 @@
 mod admit;
 mod alu;
 pub(crate) mod async_copy;
+mod atomic;
 mod barrier;
 mod bulk;
 mod call;

@@ -6,7 +6,7 @@ use crate::report::{Fault, FaultKind};
 use super::frame::{Frame, lanes};
 use super::state::Cluster;
 use super::warp::{NONE, State, Wait, Warp};
-use super::{alu, async_copy, barrier, bulk, call, matrix, memory, race, warp_op};
+use super::{alu, async_copy, atomic, barrier, bulk, call, matrix, memory, race, warp_op};
 
 /// What became of a warp's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,9 +233,9 @@ fn slow(
             warp.diverge(p, rest, target, pc, *reconverge);
             return Ok(None);
         }
-        Op::Atomic(atomic) => {
+        Op::Atomic(op) => {
             cluster.events += 1;
-            memory::atomic(cluster, warp, frame, function, atomic, active)?;
+            atomic::execute(cluster, warp, frame, function, op, active)?;
             Flow::Next
         }
         Op::Fence { order } => {

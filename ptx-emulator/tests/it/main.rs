@@ -9,6 +9,7 @@ mod fuzz;
 mod gemm;
 mod hardware;
 mod harness;
+mod isa;
 mod lanes;
 mod launches;
 mod rust;

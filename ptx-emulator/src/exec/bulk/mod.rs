@@ -14,6 +14,7 @@ use crate::memory::Allocation;
 use crate::parse::ast::Type;
 use crate::report::{Fault, FaultKind};
 
+use super::atomic;
 use super::frame::Frame;
 use super::mbarrier;
 use super::memory::{self, Place, READ, WRITE};
@@ -338,7 +339,7 @@ fn perform(cluster: &mut Cluster<'_>, job: &Job) -> Result<(), Box<Fault>> {
             (Far::Global(allocation), Effect::Copy) => allocation.write(chunk.far, &source),
             (Far::Global(allocation), Effect::Reduce(op, ty)) => {
                 for (at, value) in elements(&source, ty) {
-                    let new = |old| memory::combine(op, ty, old, value, 0);
+                    let new = |old| atomic::combine(op, ty, old, value, 0);
                     allocation.update(chunk.far + u64::from(at), ty.bytes(), new);
                 }
             }
@@ -374,7 +375,7 @@ fn load(cluster: &mut Cluster<'_>, job: &Job, chunk: &Chunk, valid: usize) {
                     shared.store(
                         chunk.shared + at,
                         ty.bytes(),
-                        memory::combine(op, ty, old, value, 0),
+                        atomic::combine(op, ty, old, value, 0),
                     );
                 }
             }
