@@ -8,10 +8,6 @@ use crate::mapping::shared::SharedMatrix;
 impl Emitter<'_> {
     /// Starts the copies of a tile, each thread its share of 16-byte chunks; what does not exist becomes zero.
     pub(super) fn start_copies(&mut self, place: &Place, matrix: &SharedMatrix, to: &str) {
-        let threads = self.mapping.threads();
-        let chunks = matrix.columns * matrix.bytes / 16;
-        let per_chunk = 16 / matrix.bytes;
-        let all = matrix.rows * chunks;
         let whole: Vec<String> = place
             .lengths
             .iter()
@@ -21,59 +17,63 @@ impl Emitter<'_> {
                 Length::Full => None,
             })
             .collect();
-        let mut lines = [Vec::new(), Vec::new()];
-        for j in 0..all.div_ceil(threads) {
-            let id =
-                if j == 0 { "thread".to_string() } else { format!("(thread + {})", j * threads) };
-            let (row, chunk) = if threads.is_multiple_of(chunks) {
-                let row = format!("thread / {chunks}");
-                (super::lengths::sum(&row, j * threads / chunks), format!("thread % {chunks}"))
-            } else {
-                (format!("{id} / {chunks}"), format!("{id} % {chunks}"))
-            };
-            let column = format!("({chunk}) * {per_chunk}");
-            let terms = [(format!("({row}) as i64"), 0), (format!("({column}) as i64"), 1)];
-            let offset = self.offset(place.param, &terms).unwrap_or_default();
-            let from = format!("{}.wrapping_offset(({offset}) as isize)", place.start);
-            let target = format!("{to} + {}", matrix.offset_of(&row, &column));
-            let last = (j + 1) * threads > all;
-            for (careful, lines) in lines.iter_mut().enumerate() {
-                let bytes = if careful == 1 {
-                    self.bytes_present(place, matrix, &row, &column)
-                } else {
-                    "16".into()
-                };
-                let line = format!("copy::start({target}, {from}, {bytes});");
-                lines.push(if last { format!("if {id} < {all} {{ {line} }}") } else { line });
-            }
-        }
-        let [plain, careful] = lines;
         if whole.is_empty() {
-            plain.iter().for_each(|l| self.body.line(l));
+            self.body.open("{");
+            self.copy_chunks(place, matrix, to, "16");
+            self.body.close("}");
             return;
         }
+        let present = bytes_present(place, matrix);
         self.body.open(format!("if {} {{", whole.join(" && ")));
-        plain.iter().for_each(|l| self.body.line(l));
+        self.copy_chunks(place, matrix, to, "16");
         self.body.otherwise();
-        careful.iter().for_each(|l| self.body.line(l));
+        self.copy_chunks(place, matrix, to, &present);
         self.body.close("}");
     }
 
-    /// How many bytes of a chunk exist, as an `i32` expression; more than 16 counts as 16.
-    fn bytes_present(
-        &self,
-        place: &Place,
-        matrix: &SharedMatrix,
-        row: &str,
-        column: &str,
-    ) -> String {
-        let left = match &place.lengths[1] {
-            Length::Variable(n) => format!("({n} - ({column}) as i32) * {}", matrix.bytes),
-            Length::Full => "16".to_string(),
-        };
-        match &place.lengths[0] {
-            Length::Variable(n) => format!("if (({row}) as i32) < {n} {{ {left} }} else {{ 0 }}"),
-            Length::Full => left,
+    /// The copies themselves: `bytes` of each chunk, an expression of its `row` and `column`. The loops have constant bounds
+    /// and are unrolled.
+    fn copy_chunks(&mut self, place: &Place, matrix: &SharedMatrix, to: &str, bytes: &str) {
+        let threads = self.mapping.threads();
+        let chunks = matrix.columns * matrix.bytes / 16;
+        let per_chunk = 16 / matrix.bytes;
+        let all = matrix.rows * chunks;
+        let turns = all.div_ceil(threads);
+        let looped = turns > 1;
+        // A thread stays in its column where it can.
+        let same_column = threads.is_multiple_of(chunks);
+        if same_column {
+            self.body.line(format!("let column = thread % {chunks} * {per_chunk};"));
+        }
+        if looped {
+            self.body.line("let mut turn = 0;");
+            self.body.open(format!("while turn < {turns} {{"));
+        }
+        let id = if looped { format!("thread + turn * {threads}") } else { "thread".into() };
+        let partial = !all.is_multiple_of(threads);
+        if partial {
+            self.body.open(format!("if {id} < {all} {{"));
+        }
+        if same_column {
+            let step = threads / chunks;
+            let turn = if looped { format!(" + turn * {step}") } else { String::new() };
+            self.body.line(format!("let row = thread / {chunks}{turn};"));
+        } else {
+            self.body.line(format!(
+                "let (row, column) = (({id}) / {chunks}, ({id}) % {chunks} * {per_chunk});"
+            ));
+        }
+        let terms = [("row as i64".to_string(), 0), ("column as i64".to_string(), 1)];
+        let offset = self.offset(place.param, &terms).unwrap_or_default();
+        let from = format!("{}.wrapping_offset(({offset}) as isize)", place.start);
+        let target = format!("{to} + {}", matrix.offset_of("row", "column"));
+        self.body.line(format!("copy::start({target}, {from}, {bytes});"));
+        if partial {
+            self.body.close("}");
+        }
+        if looped {
+            self.body.line("turn += 1;");
+            self.body.close("}");
         }
     }
 
@@ -108,5 +108,17 @@ impl Emitter<'_> {
                 self.body.line(format!("shared::store_if({address}, {present}, [{registers}]);"));
             }
         }
+    }
+}
+
+/// How many bytes exist of the chunk at `row` and `column`, as an `i32` expression; more than 16 counts as 16.
+fn bytes_present(place: &Place, matrix: &SharedMatrix) -> String {
+    let left = match &place.lengths[1] {
+        Length::Variable(n) => format!("({n} - column as i32) * {}", matrix.bytes),
+        Length::Full => "16".to_string(),
+    };
+    match &place.lengths[0] {
+        Length::Variable(n) => format!("if (row as i32) < {n} {{ {left} }} else {{ 0 }}"),
+        Length::Full => left,
     }
 }

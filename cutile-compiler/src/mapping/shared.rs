@@ -1,6 +1,8 @@
 //! How a matrix lies in shared memory: rows of 16-byte chunks, the chunks of a row exchanged by a swizzle, so that eight rows
 //! read at one column, as matrix loads do, meet eight different groups of banks.
 
+use std::borrow::Cow;
+
 /// A matrix in shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedMatrix {
@@ -46,13 +48,22 @@ impl SharedMatrix {
 
     /// The same for `u32` expressions of row and column.
     pub fn offset_of(&self, row: &str, column: &str) -> String {
-        let inside = format!("({column}) * {}", self.bytes);
+        let (row, column) = (grouped(row), grouped(column));
+        let inside = format!("{column} * {}", self.bytes);
         let inside = match (self.mask, self.shift) {
             (0, _) => inside,
-            (mask, 0) => format!("(({inside}) ^ ((({row}) & {mask}) << 4))"),
-            (mask, shift) => format!("(({inside}) ^ (((({row}) >> {shift}) & {mask}) << 4))"),
+            (mask, 0) => format!("(({inside}) ^ (({row} & {mask}) << 4))"),
+            (mask, shift) => format!("(({inside}) ^ ((({row} >> {shift}) & {mask}) << 4))"),
         };
-        format!("({row}) * {} + {inside}", self.stride)
+        format!("{row} * {} + {inside}", self.stride)
+    }
+}
+
+/// An expression as an operand: in parentheses unless it is one word.
+fn grouped(expression: &str) -> Cow<'_, str> {
+    match expression.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        true => expression.into(),
+        false => format!("({expression})").into(),
     }
 }
 
