@@ -14,7 +14,7 @@ use cutile_bundle::target::Arch;
 use cutile_compiler::toolchain::{CoreFlavour, Toolchain};
 
 use crate::build::{self, Outcome};
-use crate::cargo::{self, Artifact, ArtifactKind, Selection, Workspace};
+use crate::cargo::{self, Artifact, Selection, Workspace};
 use crate::costs::{self, Costs};
 use crate::error::BuildError;
 use crate::kernels::{self, Job, Plan};
@@ -161,8 +161,9 @@ pub(crate) fn build_artifacts(
         Vec::new()
     } else {
         let toolchain = Toolchain::find_or_add_target()?.with_core(core);
+        let mut told = BTreeSet::new();
         build::build(&plan, &earlier, &toolchain, cutile_compiler::compile, |job, outcome| {
-            let _ = tell(job, outcome, out); // a closed output does not stop a build
+            let _ = tell(job, outcome, &mut told, out); // a closed output does not stop a build
         })
     };
     for text in &plan.errors {
@@ -181,17 +182,11 @@ pub(crate) fn build_artifacts(
     Ok((Bundle::new(kernels), tally))
 }
 
-/// The kernels of what cargo made: of each package those in its programs; in its libraries if it has no program.
+/// The kernels of what cargo made. A program holds those of its dependencies too that it can launch, and not those of its own
+/// package's library that only tests or other packages launch.
 pub(crate) fn read_units(artifacts: &[Artifact]) -> Result<Units, BuildError> {
-    let is_library = |artifact: &Artifact| artifact.kind == ArtifactKind::Library;
-    let with_programs: BTreeSet<&str> =
-        artifacts.iter().filter(|a| !is_library(a)).map(|a| a.package.as_str()).collect();
     let mut units = Units::default();
-    for artifact in artifacts {
-        if !is_library(artifact) || !with_programs.contains(artifact.package.as_str()) {
-            units.add_file(&artifact.file)?;
-        }
-    }
+    artifacts.iter().try_for_each(|artifact| units.add_file(&artifact.file))?;
     Ok(units)
 }
 
@@ -209,8 +204,13 @@ pub(super) fn read_recorded(packages: &[PathBuf]) -> Result<Vec<Recorded>, Build
     Ok(recorded)
 }
 
-/// One line a kernel.
-fn tell(job: &Job, outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
+/// One line a kernel; an error that it has in common with another variant of it is told once.
+fn tell(
+    job: &Job,
+    outcome: &Outcome,
+    told: &mut BTreeSet<[String; 3]>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let request = &job.request;
     let name = if request.specialisation.is_empty() {
         request.kernel.clone()
@@ -222,7 +222,10 @@ fn tell(job: &Job, outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
         Outcome::Failed(errors) => {
             writeln!(out, "  FAILED")?;
             for error in errors {
-                writeln!(out, "error: {error}")?;
+                let key = [&request.kernel, &request.specialisation, error].map(String::clone);
+                if told.insert(key) {
+                    writeln!(out, "error: {error}")?;
+                }
             }
         }
         Outcome::Built { kernel, warnings } => {
@@ -277,4 +280,33 @@ fn write_embedded(workspace: &Workspace, bundle: &Bundle) -> Result<(), BuildErr
         replace(&package.join(EMBEDDED), &bytes)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutile_ir::blob::UnitParts;
+
+    #[test]
+    fn an_error_that_variants_share_is_told_once() {
+        const PLAIN: UnitParts<'_> = UnitParts {
+            name: "app::plain",
+            text: "entry @plain() {\n    yield\n}\n",
+            specialisations: "",
+            externs: &[],
+            imports: &[],
+        };
+        static BYTES: [u8; PLAIN.size()] = PLAIN.bytes();
+        let mut units = Units::default();
+        units.add_section(&BYTES).unwrap();
+        let plan = kernels::plan(&units, &[], &[Arch::new(8, 0), Arch::exact(9, 0)]);
+        let failed = Outcome::Failed(vec!["too wide".into()]);
+        let (mut told, mut out) = (BTreeSet::new(), Vec::new());
+        for job in &plan.jobs {
+            tell(job, &failed, &mut told, &mut out).unwrap();
+        }
+        let text = String::from_utf8(out).unwrap();
+        let count = |word| text.matches(word).count();
+        assert_eq!((count("FAILED"), count("error: too wide")), (4, 1), "{text}");
+    }
 }

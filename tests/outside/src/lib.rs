@@ -32,6 +32,18 @@ pub mod kernels {
     }
 }
 
+/// Kernels that no program of this package launches.
+#[cutile::module]
+pub mod spare {
+    use cutile::core::*;
+
+    /// y = x / 2, tile by tile.
+    #[cutile::entry(specialize(N = 32))]
+    fn halved<const N: i32>(x: &Tensor<f32, { [-1] }>, y: &mut Tensor<f32, { [N] }>) {
+        y.store(load_tile_like_1d(x, y) * 0.5);
+    }
+}
+
 /// Runs the kernel and prints what came out.
 ///
 /// # Errors

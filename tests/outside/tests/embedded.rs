@@ -39,3 +39,11 @@ fn a_program_without_them_says_which_kernel_is_missing() {
     assert!(!output.status.success());
     assert!(error.contains("shifted_square"), "{error}");
 }
+
+#[test]
+fn kernels_that_no_program_launches_are_built_too() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/cutile-kernels.bundle");
+    let bundle = fs::read(path).unwrap();
+    let name = b"outside::spare::halved";
+    assert!(bundle.windows(name.len()).any(|bytes| bytes == name));
+}

@@ -2,6 +2,7 @@
 
 use cutile::prelude::*;
 use outside::kernels::shifted_square;
+use outside::spare::halved;
 
 #[test]
 fn the_kernel_gives_the_right_values_at_ragged_shapes() {
@@ -14,4 +15,11 @@ fn the_kernel_gives_the_right_values_at_ragged_shapes() {
         let expected: Vec<f32> = data.iter().map(|v| v * v + 0.5).collect();
         assert_eq!(found, expected, "{rows} x {columns}");
     }
+}
+
+#[test]
+fn a_kernel_that_no_program_launches_is_there_for_tests() {
+    let y = api::zeros::<f32>([50]).partition([32]);
+    let (_, y) = halved(api::ones::<f32>([50]).arc(), y).sync().unwrap();
+    assert_eq!(y.unpartition().to_host_vec().sync().unwrap(), [0.5; 50]);
 }
