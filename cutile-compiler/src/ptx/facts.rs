@@ -60,7 +60,7 @@ impl FunctionFacts {
         if let Some(class) = InstructionClass::of(opcode) {
             *self.counts.entry(class).or_default() += 1;
         }
-        if let Some(access) = Access::of(opcode) {
+        if let Some(access) = Access::of(opcode, &statement.operands) {
             *self.accesses.entry(access).or_default() += 1;
         }
         if opcode == "call" || opcode.starts_with("call.") {
@@ -179,5 +179,17 @@ pub(super) mod tests {
         assert_eq!(k.widest(Space::Shared, true), Some(2));
         assert_eq!(k.widest(Space::Global, true), None);
         assert_eq!(facts.unresolved.iter().collect::<Vec<_>>(), ["core_panic"]);
+    }
+
+    #[test]
+    fn widths_are_of_data_copies_among_them() {
+        let of =
+            |opcode, operands| Access::of(opcode, operands).map(|a| (a.space, a.store, a.bytes));
+        let copy = "cp.async.ca.shared.global";
+        assert_eq!(of(copy, "[%r1], [%rd1], 8, %r2"), Some((Space::Global, false, 8)));
+        assert_eq!(of("cp.async.wait_group", "0"), None);
+        assert_eq!(of("st.global.b32", "[%rd1], %r1"), Some((Space::Global, true, 4)));
+        assert_eq!(of("st.volatile.global.b64", "[%rd1+24], %rd5"), None);
+        assert_eq!(of("ld.acquire.sys.global.b32", "%r1, [%rd1+8]"), None);
     }
 }

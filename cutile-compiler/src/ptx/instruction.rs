@@ -83,7 +83,7 @@ pub enum Space {
     Generic,
 }
 
-/// A load or a store.
+/// A load or a store of data. What is volatile or of system scope talks to the host (the fault record) and is none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Access {
     /// Where it goes.
@@ -95,14 +95,22 @@ pub struct Access {
 }
 
 impl Access {
-    /// What a `ld..` or `st..` opcode does; `None` for others.
-    pub fn of(opcode: &str) -> Option<Access> {
+    /// What an `ld..` or `st..` does, or a `cp.async` on its global side; `None` for others.
+    pub fn of(opcode: &str, operands: &str) -> Option<Access> {
         let mut parts = opcode.split('.');
         let store = match parts.next()? {
             "ld" | "ldu" => false,
             "st" => true,
+            "cp" if InstructionClass::of(opcode) == Some(InstructionClass::AsyncCopy) => {
+                // `[shared], [global], bytes` and what follows.
+                let bytes = operands.split(',').nth(2)?.trim().parse().ok()?;
+                return Some(Access { space: Space::Global, store: false, bytes });
+            }
             _ => return None,
         };
+        if parts.clone().any(|part| matches!(part, "volatile" | "sys")) {
+            return None;
+        }
         let (mut space, mut lanes, mut bits) = (Space::Generic, 1, None);
         for part in parts {
             match part.split_once("::").map_or(part, |(head, _)| head) {
