@@ -5,17 +5,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::decode::Code;
-use crate::decode::op::Function;
 use crate::memory::shared::Shared;
 use crate::memory::{Memory, address};
-use crate::report::{Fault, FaultKind, Report, Source, ThreadId};
+use crate::report::{Report, ThreadId};
 
+use super::blame::Late;
 use super::frame::LANES;
 use super::race::{GlobalRaces, Races};
 use super::state::{Block, Cluster, Grid};
 use super::step::{self, Turn};
 use super::warp::{NONE, Path, State, TIMED_OUT, Wait, Warp};
-use super::{Launch, Options, Stats, admit, barrier, bulk, call};
+use super::{Launch, Options, Stats, admit, bulk, call};
 
 /// Warp-instructions of a turn.
 const QUANTUM: u32 = 512;
@@ -61,20 +61,6 @@ impl Grid<'_> {
         let outer = coordinates(cluster, self.clusters());
         let inner = coordinates(rank, self.cluster);
         std::array::from_fn(|axis| outer[axis] * self.cluster[axis] + inner[axis])
-    }
-
-    /// Where a line of PTX comes from, in words.
-    pub(super) fn place(&self, line: u32) -> String {
-        let inst = |function: &Function| function.code.iter().position(|inst| inst.line == line);
-        let found = self.code.functions.iter().find_map(|f| inst(f).map(|at| (f, at)));
-        match found
-            .and_then(|(function, at)| self.code.source(function, function.code[at].location))
-        {
-            Some(Source { file, line: source, column }) => {
-                format!("at PTX line {line} ({file}:{source}:{column})")
-            }
-            None => format!("at PTX line {line}"),
-        }
     }
 
     /// A thread by its cluster's number, its warp in the cluster and its lane.
@@ -232,6 +218,7 @@ impl<'l> Worker<'l> {
     }
 
     fn account(&mut self, done: &Resident<'_>) {
+        self.grid.budget.fetch_add(done.state.granted, Relaxed);
         self.stats.blocks += done.state.blocks.len() as u64;
         for warp in &done.warps {
             self.stats.warp_instructions += warp.counts.0;
@@ -325,18 +312,33 @@ impl<'l> Worker<'l> {
                 Ok(Turn::Finished) => progress = true,
                 Ok(Turn::Ran) => (finished, progress) = (false, true),
                 Ok(Turn::Blocked) => finished = false,
-                Err(fault) => return Err(self.report(cluster, at, *fault)),
+                Err(fault) => {
+                    let (place, warp) = ((cluster.number, at as u32), &cluster.warps[at]);
+                    return Err(self.grid.report_current(self.text, place, warp, *fault));
+                }
             }
         }
         match bulk::drain(&mut cluster.state) {
             Ok(any) => progress |= any,
-            Err(fault) => return Err(self.report(cluster, 0, *fault)),
+            Err(Late { warp, line, fault }) => {
+                return Err(self.grid.report(
+                    self.text,
+                    (cluster.number, warp),
+                    Some(line),
+                    *fault,
+                ));
+            }
         }
         if finished {
             return Ok(true);
         }
         if !progress && !self.time_out(cluster) {
-            return Err(self.deadlock(cluster));
+            return Err(self.grid.deadlock(
+                self.text,
+                cluster.number,
+                &cluster.state,
+                &cluster.warps,
+            ));
         }
         Ok(false)
     }
@@ -361,67 +363,5 @@ impl<'l> Worker<'l> {
             }
         }
         any
-    }
-
-    fn deadlock(&self, cluster: &Resident<'l>) -> Box<Report> {
-        let mut waits = Vec::new();
-        for warp in cluster.warps.iter().filter(|w| !w.done()) {
-            for path in &warp.paths {
-                if let State::Waits(wait) = path.state {
-                    let block = cluster.state.blocks[warp.block as usize].index;
-                    let what = barrier::describe(&cluster.state, warp, wait);
-                    let line = self.line(warp, path);
-                    waits.push(format!(
-                        "warp {} of block {block:?}, lanes {:#010x}, at PTX line {line}: waits for {what}",
-                        warp.index, path.mask
-                    ));
-                }
-            }
-        }
-        const SHOWN: usize = 12;
-        if waits.len() > SHOWN {
-            let more = waits.len() - SHOWN;
-            waits.truncate(SHOWN);
-            waits.push(format!("and {more} more"));
-        }
-        let first = cluster.warps.iter().position(|w| !w.done()).unwrap_or(0);
-        self.report(cluster, first, Fault { kind: FaultKind::Deadlock(waits), lane: None })
-    }
-
-    /// The PTX line of the instruction that a waiting path executed last.
-    fn line(&self, warp: &Warp, path: &Path) -> u32 {
-        let frame = &warp.frames[path.frame as usize];
-        let function = &self.grid.code.functions[frame.function as usize];
-        let pc = if path.resumed.is_some() { path.pc } else { path.pc.saturating_sub(1) };
-        function.code.get(pc as usize).map_or(0, |inst| inst.line)
-    }
-
-    fn report(&self, cluster: &Resident<'l>, warp: usize, fault: Fault) -> Box<Report> {
-        let grid = self.grid;
-        let entry = &grid.code.functions[grid.entry as usize];
-        let state = &cluster.warps[warp];
-        let path = state.paths.get(state.current as usize);
-        let frame = path.and_then(|p| state.frames.get(p.frame as usize));
-        let function = frame.map(|f| &grid.code.functions[f.function as usize]);
-        let waits = matches!(fault.kind, FaultKind::Deadlock(_));
-        let inst = match (path, function) {
-            (Some(path), Some(function)) if !waits => function.code.get(path.pc as usize),
-            _ => None,
-        };
-        let line = inst.map(|i| i.line);
-        let source = inst
-            .zip(function)
-            .and_then(|(inst, function)| grid.code.source(function, inst.location));
-        let instruction =
-            line.and_then(|l| self.text.lines().nth(l as usize - 1)).map(|l| l.trim().to_owned());
-        let thread = fault.lane.map(|lane| grid.thread(cluster.number, warp as u32, lane));
-        Box::new(Report {
-            kind: fault.kind,
-            kernel: entry.name.clone(),
-            thread,
-            ptx_line: line,
-            instruction,
-            source,
-        })
     }
 }

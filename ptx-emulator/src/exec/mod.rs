@@ -5,6 +5,7 @@ mod alu;
 pub(crate) mod async_copy;
 mod atomic;
 mod barrier;
+mod blame;
 mod bulk;
 mod call;
 mod compare;

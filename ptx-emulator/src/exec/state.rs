@@ -88,8 +88,8 @@ pub(super) struct Cluster<'l> {
     /// Cluster barrier: threads arrived, completed phases.
     pub(super) arrived: u32,
     pub(super) passed: u64,
-    /// Copies under way.
-    pub(super) queue: VecDeque<Job>,
+    /// Copies under way, each with the line of PTX that issued it.
+    pub(super) queue: VecDeque<(u32, Job)>,
     /// Memory barrier objects initialised so far.
     pub(super) objects: u32,
     /// Counts what may let somebody go on: phases, copies, exits.
@@ -104,12 +104,13 @@ impl Cluster<'_> {
     /// Takes `count` thread-instructions from the budget.
     pub(super) fn spend(&mut self, count: u64) -> Result<(), Box<Fault>> {
         use std::sync::atomic::Ordering::Relaxed;
-        const GRANT: u64 = 1 << 20;
         if self.granted >= count {
             self.granted -= count;
             return Ok(());
         }
-        let want = GRANT.max(count);
+        // Clusters under way hold what they were granted: together little of the whole.
+        let grant = (self.grid.options.instruction_budget >> 10).clamp(1, 1 << 20);
+        let want = grant.max(count);
         let taken =
             self.grid.budget.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(want)));
         let taken = taken.unwrap_or(0).min(want);

@@ -57,7 +57,11 @@ pub(super) fn run(
         }
     };
     let ran = warp.counts.1 - before;
-    cluster.spend(ran)?;
+    if let Err(mut fault) = cluster.spend(ran) {
+        let path = warp.paths.get(warp.current as usize);
+        fault.lane = path.filter(|p| p.mask != 0).map(|p| p.mask.trailing_zeros());
+        return Err(fault);
+    }
     if turn == Turn::Blocked && ran > 0 { Ok(Turn::Ran) } else { Ok(turn) }
 }
 

@@ -191,6 +191,17 @@ fn endless_loops_end() {
 }
 
 #[test]
+fn many_blocks_share_a_budget() {
+    // Blocks that end give back what they did not use: 5000 of them use three thread-instructions each at most.
+    let device = Device::new(&entry("mov.u32 %r0, %tid.x; ret;"));
+    for (budget, enough) in [(20_000, true), (9_000, false)] {
+        let options = Options { instruction_budget: budget, ..Options::default() };
+        let launch = Launch::new([5000, 1, 1], [1, 1, 1]);
+        assert_eq!(device.run_with(launch, &[], &options).is_ok(), enough, "{budget}");
+    }
+}
+
+#[test]
 fn traps_name_thread_and_lines() {
     let text =
         entry(".loc 1 77 5\nmov.u32 %r0, %tid.x; setp.eq.u32 %p1, %r0, 33;\n@%p1 trap;\nret;")

@@ -12,5 +12,6 @@ mod harness;
 mod isa;
 mod lanes;
 mod launches;
+mod reports;
 mod rust;
 mod sync;

@@ -15,6 +15,7 @@ use crate::parse::ast::Type;
 use crate::report::{Fault, FaultKind};
 
 use super::atomic;
+use super::blame::Late;
 use super::frame::Frame;
 use super::mbarrier;
 use super::memory::{self, Place, READ, WRITE};
@@ -286,7 +287,7 @@ fn issue(
             read: !reads_shared,
         });
     }
-    cluster.queue.push_back(job);
+    cluster.queue.push_back((warp.line, job));
     Ok(())
 }
 
@@ -305,21 +306,17 @@ fn written(
 }
 
 /// Carries out all copies under way; says whether there were any.
-pub(super) fn drain(cluster: &mut Cluster<'_>) -> Result<bool, Box<Fault>> {
+pub(super) fn drain(cluster: &mut Cluster<'_>) -> Result<bool, Late> {
     let mut any = false;
-    while let Some(job) = cluster.queue.pop_front() {
+    while let Some((line, job)) = cluster.queue.pop_front() {
         any = true;
-        perform(cluster, &job)?;
+        let late = |fault| Late { warp: job.owner.0, line, fault };
+        perform(cluster, &job).map_err(late)?;
         cluster.events += 1;
         if let Some((blocks, at)) = &job.mbarrier {
+            let (bytes, lane) = (u64::from(job.bytes), usize::from(job.owner.1));
             for &block in blocks {
-                mbarrier::complete_tx(
-                    cluster,
-                    block,
-                    *at,
-                    u64::from(job.bytes),
-                    usize::from(job.owner.1),
-                )?;
+                mbarrier::complete_tx(cluster, block, *at, bytes, lane).map_err(late)?;
             }
         }
     }
@@ -360,11 +357,7 @@ fn load(cluster: &mut Cluster<'_>, job: &Job, chunk: &Chunk, valid: usize) {
         }
         Far::Nothing => {}
     }
-    // A part of a chunk that follows a filled one covers its own bytes alone, as does a value.
-    let whole = chunk.shared.is_multiple_of(CHUNK)
-        && !job.value
-        && (valid == 0 || valid == 16 || !job.is_part(chunk));
-    let count = if whole { 16 } else { valid };
+    let count = if job.value { valid } else { 16 };
     for &block in &job.near {
         let shared = &mut cluster.blocks[block].shared;
         match job.effect {
@@ -393,18 +386,10 @@ fn elements(bytes: &[u8], ty: Type) -> impl Iterator<Item = (u32, u64)> {
     })
 }
 
-impl Job {
-    /// Whether a chunk is one element behind a filled chunk at the same place.
-    fn is_part(&self, chunk: &Chunk) -> bool {
-        let base = chunk.shared / CHUNK * CHUNK;
-        self.chunks.iter().any(|c| c.valid == 0 && c.shared == base)
-    }
-}
-
 /// Whether all groups but the latest `left` of the lanes are complete.
 pub(super) fn groups_done(cluster: &Cluster<'_>, warp: &Warp, active: u32, left: u32) -> bool {
     let number = race::number(cluster, warp);
-    !cluster.queue.iter().any(|job| {
+    !cluster.queue.iter().any(|(_, job)| {
         let (owner, lane, group) = job.owner;
         job.mbarrier.is_none()
             && owner == number
