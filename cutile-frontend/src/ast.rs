@@ -38,6 +38,8 @@ pub struct Const {
     pub ty: Type,
     /// Its value.
     pub value: Expr,
+    /// It stands behind `#[cfg(..)]`, so that rustc decides whether this is the one.
+    pub conditional: bool,
 }
 
 /// A function of the module.
@@ -306,8 +308,10 @@ pub enum ExprKind {
     And(Box<Expr>, Box<Expr>),
     /// `a || b`.
     Or(Box<Expr>, Box<Expr>),
-    /// `a = b`.
+    /// `a = b`; left may stand a tuple or an array of places, as in `(a, b) = (b, a)`.
     Assign(Box<Expr>, Box<Expr>),
+    /// `_` left of `=`.
+    Wild,
     /// `a += b`.
     AssignOp(cutile_ir::op::BinaryOp, Box<Expr>, Box<Expr>),
     /// `f(..)`.

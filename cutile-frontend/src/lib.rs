@@ -8,6 +8,7 @@
 //! the type-check copy is left to rustc. This crate knows no target, emits no Rust, and never panics on any input.
 
 pub mod ast;
+pub mod consts;
 pub mod launcher;
 mod lower;
 mod messages;

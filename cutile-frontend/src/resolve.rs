@@ -1,41 +1,17 @@
-//! What names of a module mean: consts (with their values, where a look at the source gives them), functions, imports,
-//! and extents written with them. Local variables are typing's.
+//! What names of a module mean: consts, functions, imports, and extents written with them. Values of consts are `consts`',
+//! local variables are typing's.
 
 use std::collections::HashMap;
 
 use cutile_ir::{ConstParam, Dim, DimOp, Element, ElementType, ExternConst, TypeParam};
 use proc_macro2::Span;
-use syn::Ident;
+use syn::{Ident, ext::IdentExt};
 
 use crate::{
-    ast::{Expr, ExprKind, Function, GenericKind, Module, Operator, Type, TypeKind},
-    messages,
+    ast::{Expr, ExprKind, Function, GenericKind, Module, Operator},
+    consts::{self, ConstInfo, ConstValue},
     report::Report,
 };
-
-/// The value of a const of the module.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ConstValue {
-    /// An integer.
-    Int(i64),
-    /// A float.
-    Float(f64),
-    /// A truth value.
-    Bool(bool),
-    /// `[i32; N]`.
-    Array(Vec<i64>),
-    /// rustc computes it.
-    Unknown,
-}
-
-/// A const of the module.
-#[derive(Clone, Debug)]
-pub struct ConstInfo {
-    /// Its element type; of an array, its elements'.
-    pub element: Element,
-    /// Its value.
-    pub value: ConstValue,
-}
 
 /// The names of a module.
 pub struct Names<'m> {
@@ -54,30 +30,8 @@ pub fn names<'m>(module: &'m Module, report: &mut Report) -> Names<'m> {
         functions: module.functions.iter().map(|f| (f.path.as_str(), f)).collect(),
         imports: module.imports.iter().map(|i| (i.name.to_string(), &i.path)).collect(),
     };
-    for c in &module.consts {
-        let Some(element) = const_element(&c.ty) else {
-            report.error(c.ty.span, messages::const_type(&c.name));
-            continue;
-        };
-        let value = evaluate(&c.value, element, &names.consts);
-        let computed_by_rustc = value == ConstValue::Unknown;
-        if computed_by_rustc && !element.is_integer() && element != Element::Bool {
-            report.error(c.value.span, messages::const_float_value(&c.name));
-        }
-        names.consts.insert(c.name.to_string(), ConstInfo { element, value });
-    }
+    names.consts = consts::evaluate(&module.consts, report);
     names
-}
-
-fn const_element(ty: &Type) -> Option<Element> {
-    match &ty.kind {
-        TypeKind::Name(name) => element_name(name),
-        TypeKind::Array(element, _) => match &element.kind {
-            TypeKind::Name(name) => element_name(name).filter(|e| *e == Element::I32),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// The element type of that name; `usize` and `isize` are 64 bits wide.
@@ -87,107 +41,6 @@ pub fn element_name(name: &Ident) -> Option<Element> {
         "isize" => Some(Element::I64),
         other => Element::from_name(other),
     }
-}
-
-fn evaluate(e: &Expr, element: Element, consts: &HashMap<String, ConstInfo>) -> ConstValue {
-    use ConstValue::{Array, Bool, Float, Int, Unknown};
-    let round = |x: f64| if element == Element::F32 { f64::from(x as f32) } else { x };
-    match &e.kind {
-        ExprKind::Int(n, _) => i64::try_from(*n).map_or(Unknown, Int),
-        ExprKind::Float(x, _) => {
-            Float(if element == Element::F32 { f64::from(x.single) } else { x.double })
-        }
-        ExprKind::Bool(b) => Bool(*b),
-        ExprKind::Path(p) => match p.single() {
-            Some(name) => consts.get(&name.to_string()).map_or(Unknown, |c| c.value.clone()),
-            None => associated_const(&p.path).map_or(Unknown, |(_, value)| value),
-        },
-        ExprKind::Neg(x) => match evaluate(x, element, consts) {
-            Int(n) => n.checked_neg().map_or(Unknown, Int),
-            Float(x) => Float(-x),
-            _ => Unknown,
-        },
-        ExprKind::Binary(Operator::Binary(op), a, b) => {
-            let (a, b) = (evaluate(a, element, consts), evaluate(b, element, consts));
-            match (dim_op(*op), a, b) {
-                (Some(op), Int(a), Int(b)) => op.apply(a, b).map_or(Unknown, Int),
-                (Some(op), Float(a), Float(b)) => Float(round(match op {
-                    DimOp::Add => a + b,
-                    DimOp::Sub => a - b,
-                    DimOp::Mul => a * b,
-                    DimOp::Div => a / b,
-                    DimOp::Rem => a % b,
-                })),
-                _ => Unknown,
-            }
-        }
-        ExprKind::Array(list) => {
-            let list: Option<Vec<i64>> = list
-                .iter()
-                .map(|e| match evaluate(e, element, consts) {
-                    Int(n) => Some(n),
-                    _ => None,
-                })
-                .collect();
-            list.map_or(Unknown, Array)
-        }
-        _ => Unknown,
-    }
-}
-
-/// `f32::INFINITY` and its like.
-pub fn associated_const(path: &syn::Path) -> Option<(Element, ConstValue)> {
-    let mut segments = path.segments.iter().rev();
-    let (name, ty) = (segments.next()?.ident.to_string(), segments.next()?);
-    if ty.ident == "consts" {
-        let element = element_name(&segments.next()?.ident)?;
-        let value = match name.as_str() {
-            "PI" => std::f64::consts::PI,
-            "E" => std::f64::consts::E,
-            "LN_2" => std::f64::consts::LN_2,
-            "LOG2_E" => std::f64::consts::LOG2_E,
-            "SQRT_2" => std::f64::consts::SQRT_2,
-            "FRAC_1_SQRT_2" => std::f64::consts::FRAC_1_SQRT_2,
-            "FRAC_2_SQRT_PI" => std::f64::consts::FRAC_2_SQRT_PI,
-            _ => return None,
-        };
-        return Some((
-            element,
-            ConstValue::Float(if element == Element::F32 {
-                f64::from(value as f32)
-            } else {
-                value
-            }),
-        ));
-    }
-    let element = element_name(&ty.ident)?;
-    let bits = element.bits() as u32;
-    let value = match (element, name.as_str()) {
-        (e, "INFINITY") if e.is_float() => ConstValue::Float(f64::INFINITY),
-        (e, "NEG_INFINITY") if e.is_float() => ConstValue::Float(f64::NEG_INFINITY),
-        (e, "NAN") if e.is_float() => ConstValue::Float(f64::NAN),
-        (Element::F32, "MAX") => ConstValue::Float(f64::from(f32::MAX)),
-        (Element::F32, "MIN") => ConstValue::Float(f64::from(f32::MIN)),
-        (Element::F32, "EPSILON") => ConstValue::Float(f64::from(f32::EPSILON)),
-        (Element::F32, "MIN_POSITIVE") => ConstValue::Float(f64::from(f32::MIN_POSITIVE)),
-        (Element::F64, "MAX") => ConstValue::Float(f64::MAX),
-        (Element::F64, "MIN") => ConstValue::Float(f64::MIN),
-        (Element::F64, "EPSILON") => ConstValue::Float(f64::EPSILON),
-        (e, "BITS") if e.is_integer() => {
-            return Some((Element::U32, ConstValue::Int(i64::from(bits))));
-        }
-        (e, "MAX") if e.is_integer() => match e.class() {
-            cutile_ir::ElementClass::Signed => ConstValue::Int(i64::MAX >> (64 - bits)),
-            _ if bits < 64 => ConstValue::Int((1 << bits) - 1),
-            _ => return None,
-        },
-        (e, "MIN") if e.is_integer() => match e.class() {
-            cutile_ir::ElementClass::Signed => ConstValue::Int(i64::MIN >> (64 - bits)),
-            _ => ConstValue::Int(0),
-        },
-        _ => return None,
-    };
-    Some((element, value))
 }
 
 /// The arithmetic of extents that an operator means.
@@ -266,14 +119,14 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
 
     /// A helper that a name means here: a nested function, one of an enclosing function, or one of the module.
     pub fn helper(&self, name: &Ident) -> Option<&'m Function> {
-        let mut scope = self.function.path.as_str();
+        let (mut scope, name) = (self.function.path.as_str(), name.unraw().to_string());
         loop {
             if let Some(f) = self.names.functions.get(format!("{scope}.{name}").as_str()) {
                 return Some(f);
             }
             match scope.rfind('.') {
                 Some(dot) => scope = &scope[..dot],
-                None => return self.names.functions.get(name.to_string().as_str()).copied(),
+                None => return self.names.functions.get(name.as_str()).copied(),
             }
         }
     }
@@ -336,7 +189,7 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
         }
         if let Some(c) = self.names.consts.get(&name.to_string()) {
             return match c.value {
-                ConstValue::Int(n) => Some(Dim::Const(n)),
+                ConstValue::Int(n) => i64::try_from(n).ok().map(Dim::Const),
                 ConstValue::Unknown if c.element.is_integer() => {
                     Some(Dim::Extern(self.extern_const(name.to_string(), name.span())))
                 }

@@ -7,7 +7,7 @@ use cutile_frontend::{
 };
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{Path, Visibility, spanned::Spanned};
+use syn::{Path, Visibility, ext::IdentExt, spanned::Spanned};
 
 use crate::{expand::unit_name, options::CratePath};
 
@@ -31,7 +31,7 @@ pub(crate) fn unit(
     let externs = unit.module.externs.iter().filter_map(path).map(|p| extern_value(&p, module));
     let imports =
         unit.module.imports.iter().filter_map(path).map(|p| quote_spanned!(p.span()=> #p::IR));
-    let function = f.name.to_string();
+    let function = f.name.unraw().to_string();
     let section = f.entry.as_ref().map(|_| {
         quote! {
             #[used]
@@ -65,8 +65,15 @@ fn extern_value(path: &Path, module: &Module) -> TokenStream {
         Some(TypeKind::Name(name)) => quote!(#name),
         _ => quote!(i32),
     };
+    let is_wide = matches!(ty.to_string().as_str(), "u64" | "usize");
+    let fits = is_wide.then(|| {
+        quote_spanned! {path.span()=>
+            ::core::assert!(value <= i64::MAX as #ty, "write this const as a number: what rustc computes must fit i64");
+        }
+    });
     quote_spanned!(path.span()=> {
         let value: #ty = #path;
+        #fits
         value as i64
     })
 }

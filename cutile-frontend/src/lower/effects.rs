@@ -77,7 +77,7 @@ impl Effects {
     fn expr(&mut self, typed: &Typed, e: &Expr) {
         match &e.kind {
             ExprKind::Assign(place, value) | ExprKind::AssignOp(_, place, value) => {
-                self.assigned.extend(place_local(typed, place));
+                places(place).into_iter().for_each(|p| self.assigned.extend(place_local(typed, p)));
                 self.expr(typed, value);
             }
             ExprKind::Return(value) => {
@@ -117,6 +117,14 @@ impl Effects {
     pub(super) fn leave_loop(&mut self, id: ExprId) {
         self.exits.remove(&Exit::Break(id.0));
         self.exits.remove(&Exit::Continue(id.0));
+    }
+}
+
+/// The places that `(a, b) = ..` assigns, innermost in order.
+fn places(place: &Expr) -> Vec<&Expr> {
+    match &place.kind {
+        ExprKind::Tuple(list) | ExprKind::Array(list) => list.iter().flat_map(places).collect(),
+        _ => vec![place],
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     ast::{Expr, ExprKind, Operator},
-    resolve::ConstValue,
+    consts::ConstValue,
     typing::{Meaning, types::Ty},
 };
 
@@ -49,7 +49,10 @@ impl Lower<'_> {
             ExprKind::AssignOp(op, place, value) => {
                 self.no_exit(value);
                 let ty = self.typed.ty(place.id).clone();
-                let val = self.binary(Operator::Binary(*op), place, value, e, &ty);
+                // As Rust does: the right side first.
+                let rhs = self.operand(value, &ty);
+                let lhs = self.operand(place, &ty);
+                let val = self.binary_value(Operator::Binary(*op), lhs, rhs, e, &ty);
                 self.assign(place, val);
                 Val::List(Vec::new())
             }
@@ -87,7 +90,9 @@ impl Lower<'_> {
                 _ => Val::None,
             },
             ExprKind::Assert(cond, message) => self.assert(e, cond, message),
-            ExprKind::ConstArray(_) | ExprKind::Closure(..) | ExprKind::Error => Val::None,
+            ExprKind::ConstArray(_) | ExprKind::Closure(..) | ExprKind::Wild | ExprKind::Error => {
+                Val::None
+            }
         }
     }
 
@@ -196,7 +201,7 @@ impl Lower<'_> {
             }
             Some(Meaning::Const(value)) => {
                 let value = match value {
-                    ConstValue::Int(n) => Literal::Int(i128::from(*n)),
+                    ConstValue::Int(n) => Literal::Int(*n),
                     ConstValue::Float(x) => Literal::float(*x),
                     ConstValue::Bool(b) => Literal::Bool(*b),
                     ConstValue::Array(_) | ConstValue::Unknown => return Val::None,
@@ -235,7 +240,11 @@ impl Lower<'_> {
             _ => left.clone(),
         };
         let lhs = self.operand(a, &common);
-        let mut rhs = self.operand(b, &common);
+        let rhs = self.operand(b, &common);
+        self.binary_value(op, lhs, rhs, e, ty)
+    }
+
+    fn binary_value(&mut self, op: Operator, lhs: Value, mut rhs: Value, e: &Expr, ty: &Ty) -> Val {
         self.at(e.span);
         if matches!(op, Operator::Binary(BinaryOp::Shl | BinaryOp::Shr)) {
             let ty = self.b.ty(lhs).clone();
@@ -276,6 +285,12 @@ impl Lower<'_> {
     }
 
     fn assign(&mut self, place: &Expr, val: Val) {
+        if let (ExprKind::Tuple(places) | ExprKind::Array(places), Val::List(list)) =
+            (&place.kind, &val)
+        {
+            places.iter().zip(list).for_each(|(p, v)| self.assign(p, v.clone()));
+            return;
+        }
         let Some(local) = place_local(self.typed, place) else { return };
         let mut path = Vec::new();
         let mut at = place;

@@ -15,6 +15,7 @@ use cutile_ir::{
     op::{ControlOp, CreateOp, Literal},
 };
 use proc_macro2::Span;
+use syn::ext::IdentExt;
 
 use self::effects::{Effects, Exit};
 use crate::{
@@ -86,7 +87,7 @@ pub(crate) fn function(f: &ast::Function, typed: &Typed, report: &mut Report) ->
     let mut b = FunctionBuilder::new(&*f.path, kind);
     b.set_fast_math(f.entry.as_ref().is_some_and(|o| o.fast_math));
     for g in &f.generics {
-        let name = g.name.to_string();
+        let name = g.name.unraw().to_string();
         match g.kind {
             GenericKind::Element => {
                 b.type_param(name);
@@ -118,7 +119,7 @@ pub(crate) fn function(f: &ast::Function, typed: &Typed, report: &mut Report) ->
     };
     for (i, param) in f.params.iter().enumerate() {
         let ty = typed.locals[i].ty.clone();
-        let val = lower.param(&param.name.to_string(), &ty);
+        let val = lower.param(&param.name.unraw().to_string(), &ty);
         lower.slots[i] = Slot::Set(val);
     }
     let results = lower.body(&f.body);

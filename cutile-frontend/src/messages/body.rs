@@ -1,5 +1,6 @@
 //! Messages about statements and expressions.
 
+use cutile_ir::Element;
 use syn::Ident;
 
 pub(crate) fn let_else() -> String {
@@ -12,6 +13,14 @@ pub(crate) fn pattern() -> String {
 
 pub(crate) fn literal() -> String {
     "a literal must be an integer, a float or a bool, with an element type as its suffix if it has one".into()
+}
+
+pub(crate) fn literal_range(element: Element, least: i128, greatest: i128) -> String {
+    format!("`{}` doesn't hold this number: it holds {least} to {greatest}", element.name())
+}
+
+pub(crate) fn cast_of_foreign(to: &str) -> String {
+    format!("`as` knows Rust's own numbers only: write `convert_scalar::<{to}>(x)`")
 }
 
 pub(crate) fn dereference() -> String {
@@ -71,7 +80,7 @@ pub(crate) fn index_out_of_range(index: i64, len: usize) -> String {
 }
 
 pub(crate) fn tile_index() -> String {
-    "tiles can't be indexed: a tile is computed with as a whole; use `extract`, a reduction, or a smaller tile".into()
+    "tiles can't be indexed: a tile is computed with as a whole; use a reduction, `select`, or load a smaller tile".into()
 }
 
 pub(crate) fn assign_view() -> String {
@@ -83,7 +92,7 @@ pub(crate) fn chosen_view() -> String {
 }
 
 pub(crate) fn assign_place() -> String {
-    "only variables and their tuple fields can be assigned to".into()
+    "only variables, their tuple fields and tuples of both can be assigned to".into()
 }
 
 pub(crate) fn cast_of_tile() -> String {

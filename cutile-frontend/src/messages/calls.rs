@@ -7,6 +7,13 @@ pub(crate) fn unknown_name(name: &Ident) -> String {
     format!("`{name}` is not defined here")
 }
 
+pub(crate) fn unknown_associated(path: &syn::Path) -> String {
+    format!(
+        "kernels don't know `{}`: write its value, or declare a const of the module with it",
+        crate::resolve::path_text(path)
+    )
+}
+
 pub(crate) fn unknown_function(name: &Ident) -> String {
     format!("`{name}` is neither a function of this module nor of the vocabulary")
 }

@@ -130,7 +130,30 @@ pub(crate) fn const_type(name: &Ident) -> String {
     format!("const `{name}` must have an element type, or be an array `[i32; N]`")
 }
 
-pub(crate) fn const_float_value(name: &Ident) -> String {
+pub(crate) fn const_conditional(name: &Ident) -> String {
+    format!(
+        "`{name}` depends on `cfg`, which rustc decides after the kernel is compiled: only integers and bools can; or put `#[cfg]` on two modules"
+    )
+}
+
+pub(crate) fn function_conditional(name: &Ident) -> String {
+    format!(
+        "there are several functions `{name}`, and rustc decides `cfg` after the kernel is compiled: put `#[cfg]` on two modules, or choose by a const"
+    )
+}
+
+pub(crate) fn attribute_in_function(path: &syn::Path) -> String {
+    format!(
+        "`#[{}]` means nothing in a kernel function: remove it",
+        crate::resolve::path_text(path)
+    )
+}
+
+pub(crate) fn condition_in_function() -> String {
+    "`cfg` can't choose in a kernel function, since rustc decides it after the kernel is compiled: use `if` and `const FLAG: bool = cfg!(..);` of the module".into()
+}
+
+pub(crate) fn const_value(name: &Ident) -> String {
     format!(
         "the value of `{name}` must be visible here: a number, or arithmetic on numbers and other consts of the module"
     )

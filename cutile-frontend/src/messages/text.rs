@@ -1,8 +1,7 @@
 //! How messages write types and source.
 
-use std::fmt::Write;
-
 use cutile_ir::{Dim, ElementType};
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use crate::resolve::FunctionNames;
 use crate::typing::types::{El, Ty};
@@ -83,15 +82,55 @@ fn dim_text(d: &Dim, names: &FunctionNames<'_, '_>) -> String {
 /// An expression as short text.
 pub(crate) fn source_text(e: &impl quote::ToTokens) -> String {
     let mut text = String::new();
-    let mut previous_joins = true;
-    for token in e.to_token_stream() {
-        let token = token.to_string();
-        let joins = matches!(token.as_str(), "." | "," | "(" | ")" | "[" | "]" | "::" | ":");
-        if !(previous_joins || joins) {
-            text.push(' ');
-        }
-        let _ = write!(text, "{token}");
-        previous_joins = joins && token != ",";
-    }
+    append(&mut text, e.to_token_stream());
     text
+}
+
+fn append(text: &mut String, tokens: TokenStream) {
+    let (mut joins_next, mut goes_on) = (true, false);
+    for token in tokens {
+        let after_operand = text.ends_with(|c| is_word(c) || matches!(c, ')' | ']'));
+        let space = !joins_next && !text.is_empty();
+        let continues = std::mem::take(&mut goes_on);
+        match token {
+            TokenTree::Group(g) => {
+                if space && !after_operand {
+                    text.push(' ');
+                }
+                let (open, close) = match g.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Brace => ("{ ", " }"),
+                    Delimiter::None => ("", ""),
+                };
+                text.push_str(open);
+                append(text, g.stream());
+                text.push_str(close);
+                joins_next = false;
+            }
+            TokenTree::Punct(p) => {
+                let sign = p.as_char();
+                let joins = matches!(sign, '.' | ',' | ':' | ';');
+                if space && !joins {
+                    text.push(' ');
+                }
+                text.push(sign);
+                // A sign of several characters is several tokens; one before an operand belongs to it.
+                goes_on = p.spacing() == Spacing::Joint;
+                let is_prefix = matches!(sign, '!' | '-') && !after_operand && !continues;
+                joins_next = goes_on || is_prefix || matches!(sign, '.' | ':');
+            }
+            word => {
+                if space {
+                    text.push(' ');
+                }
+                text.push_str(&word.to_string());
+                joins_next = false;
+            }
+        }
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }

@@ -34,10 +34,8 @@ impl Parser<'_> {
             syn::Expr::Unary(u) => return self.unary(u),
             syn::Expr::Binary(b) => return self.binary(b),
             syn::Expr::Assign(a) => {
-                return (
-                    ExprKind::Assign(self.boxed(&a.left), self.boxed(&a.right)),
-                    a.eq_token.span,
-                );
+                let place = Box::new(self.place(&a.left));
+                return (ExprKind::Assign(place, self.boxed(&a.right)), a.eq_token.span);
             }
             syn::Expr::Call(c) => return self.call(c),
             syn::Expr::MethodCall(m) => return self.method(m),
@@ -88,6 +86,19 @@ impl Parser<'_> {
             }
         };
         (kind, span)
+    }
+
+    /// What stands left of `=`.
+    fn place(&mut self, e: &syn::Expr) -> Expr {
+        let kind = match e {
+            syn::Expr::Paren(p) => return self.place(&p.expr),
+            syn::Expr::Group(g) => return self.place(&g.expr),
+            syn::Expr::Tuple(t) => ExprKind::Tuple(t.elems.iter().map(|e| self.place(e)).collect()),
+            syn::Expr::Array(a) => ExprKind::Array(a.elems.iter().map(|e| self.place(e)).collect()),
+            syn::Expr::Infer(_) => ExprKind::Wild,
+            other => return self.expr(other),
+        };
+        Expr { kind, id: self.fresh(), span: e.span() }
     }
 
     fn literal(&mut self, lit: &Lit) -> ExprKind {

@@ -1,8 +1,10 @@
 //! Functions: attributes, generics, signature.
 
-use syn::{FnArg, GenericParam, ItemFn, Pat, ReturnType, spanned::Spanned};
+use syn::{
+    FnArg, GenericParam, ItemFn, Pat, ReturnType, ext::IdentExt, spanned::Spanned, visit::Visit,
+};
 
-use super::Parser;
+use super::{Parser, options::Inner};
 use crate::{
     ast::{Function, Generic, GenericKind, Param, TypeKind},
     messages,
@@ -13,6 +15,9 @@ impl Parser<'_> {
     pub(crate) fn function(&mut self, f: &ItemFn, outer: Option<&str>) {
         let entry = self.entry_options(&f.attrs, outer.is_some());
         self.modifiers(f);
+        let mut inner = Inner(self);
+        inner.visit_signature(&f.sig);
+        inner.visit_block(&f.block);
         let generics = f.sig.generics.params.iter().filter_map(|p| self.generic(p)).collect();
         let params = f.sig.inputs.iter().filter_map(|p| self.param(p)).collect();
         let result = match &f.sig.output {
@@ -26,8 +31,8 @@ impl Parser<'_> {
             self.report.error(ty.span, messages::entry_with_result(&f.sig.ident));
         }
         let path = match outer {
-            Some(outer) => format!("{outer}.{}", f.sig.ident),
-            None => f.sig.ident.to_string(),
+            Some(outer) => format!("{outer}.{}", f.sig.ident.unraw()),
+            None => f.sig.ident.unraw().to_string(),
         };
         let body = self.block(&f.block, &path);
         let public = !matches!(f.vis, syn::Visibility::Inherited);

@@ -7,13 +7,14 @@ mod options;
 mod stmt;
 mod ty;
 
+use self::options::is_condition;
 pub use self::options::{is_entry, is_harmless};
 
 use proc_macro2::Span;
 use syn::{Item, ItemMod, UseTree};
 
 use crate::{
-    ast::{Const, ExprId, Function, Import, Module},
+    ast::{Const, Expr, ExprId, Function, Import, Module},
     messages,
     report::Report,
 };
@@ -37,6 +38,7 @@ pub fn module(item: &ItemMod, report: &mut Report) -> Module {
     match &item.content {
         None => parser.report.error(item.ident.span(), messages::module_without_body(&item.ident)),
         Some((_, items)) => {
+            parser.variants(items);
             for item in items {
                 parser.item(item, &mut consts, &mut imports);
             }
@@ -54,14 +56,38 @@ impl Parser<'_> {
             }
             Item::Const(c) => {
                 let ty = self.ty(&c.ty);
-                let value = self.expr(&c.expr);
-                consts.push(Const { name: c.ident.clone(), ty, value });
+                let value = self.const_value(&c.expr);
+                let conditional = c.attrs.iter().any(is_condition);
+                consts.push(Const { name: c.ident.clone(), ty, value, conditional });
             }
             Item::Use(u) => collect_imports(&u.tree, &mut Vec::new(), imports),
             other => {
                 let (what, span) = item_kind(other);
                 self.report.error(span, messages::unsupported_item(what));
             }
+        }
+    }
+
+    /// The value of a const: what the kernel language has no word for is rustc's to compute.
+    fn const_value(&mut self, value: &syn::Expr) -> Expr {
+        let mut unheard = Report::default();
+        let mut parser =
+            Parser { report: &mut unheard, next_id: self.next_id, functions: Vec::new() };
+        let value = parser.expr(value);
+        self.next_id = parser.next_id;
+        value
+    }
+
+    /// Several functions of a name are several variants behind `cfg`; without it they are an error that rustc reports.
+    fn variants(&mut self, items: &[Item]) {
+        let mut seen = Vec::new();
+        for item in items {
+            let Item::Fn(f) = item else { continue };
+            let name = &f.sig.ident;
+            if seen.contains(&name) && f.attrs.iter().any(is_condition) {
+                self.report.error(name.span(), messages::function_conditional(name));
+            }
+            seen.push(name);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use syn::{
     Attribute, Expr, Ident, Meta, Token, parse::Parser as _, punctuated::Punctuated,
-    spanned::Spanned,
+    spanned::Spanned, visit::Visit,
 };
 
 use super::Parser;
@@ -14,6 +14,27 @@ use crate::{
 /// The attribute is `#[cutile::entry]`, under any crate path.
 pub fn is_entry(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|s| s.ident == "entry")
+}
+
+/// The attribute is one whose condition only rustc decides.
+pub(super) fn is_condition(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr")
+}
+
+/// Reports the attributes in a function's signature and body. Nested functions have their own.
+pub(super) struct Inner<'p, 'r>(pub(super) &'p mut Parser<'r>);
+
+impl<'ast> Visit<'ast> for Inner<'_, '_> {
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        let path = attribute.path();
+        if is_condition(attribute) {
+            self.0.report.error(path.span(), messages::condition_in_function());
+        } else if !is_harmless(attribute) {
+            self.0.report.error(path.span(), messages::attribute_in_function(path));
+        }
+    }
+
+    fn visit_item(&mut self, _: &'ast syn::Item) {}
 }
 
 impl Parser<'_> {

@@ -9,8 +9,9 @@ use super::{
 };
 use crate::{
     ast::{Expr, ExprKind, GenericKind, Operator, PathExpr, Type},
+    consts::{ConstValue, associated_const},
     messages,
-    resolve::{ConstValue, GenericRef, associated_const},
+    resolve::{GenericRef, element_name},
 };
 
 /// The longest array: each element is a value of its own.
@@ -46,14 +47,13 @@ impl Checker<'_, '_, '_> {
                 Ty::Error
             }
             ExprKind::Error => Ty::Error,
-            ExprKind::Int(_, suffix) => {
-                Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Int), El::known))
-            }
+            ExprKind::Int(n, suffix) => self.integer(i128::try_from(*n).ok(), *suffix, e.span),
             ExprKind::Float(_, suffix) => {
                 Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Float), El::known))
             }
             ExprKind::Bool(_) => Ty::bool(),
             ExprKind::Path(path) => self.path(e, path, expected),
+            ExprKind::Neg(x) if matches!(x.kind, ExprKind::Int(..)) => self.negative(x, e.span),
             ExprKind::Neg(x) => {
                 self.unary(x, ElementRule::Unary(cutile_ir::op::UnaryOp::Neg), expected, e.span)
             }
@@ -70,6 +70,8 @@ impl Checker<'_, '_, '_> {
                 Ty::bool()
             }
             ExprKind::Assign(place, value) => self.assign(place, value, e.span),
+            // Left of `=` only; elsewhere parsing has reported it.
+            ExprKind::Wild => Ty::Error,
             ExprKind::AssignOp(op, place, value) => self.assign_op(*op, place, value, e.span),
             ExprKind::Call(path, args) => self.call(e, path, args, expected),
             ExprKind::Method { receiver, name, generics, args } => {
@@ -108,13 +110,20 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn assign_op(&mut self, op: BinaryOp, place: &Expr, value: &Expr, span: Span) -> Ty {
-        let ty = self.place(place, span);
-        let right = self.expr(value, None);
-        let operands = [(place, &ty), (value, &right)];
-        let result = self.binary_types(Operator::Binary(op), operands, Some(&ty), span);
-        self.unify(&ty, &result, span);
-        Ty::unit()
+    /// An integer literal; `n` is `None` where it is larger than any type's.
+    fn integer(&mut self, n: Option<i128>, suffix: Option<Element>, span: Span) -> Ty {
+        let ty = Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Int), El::known));
+        self.rule(span, &ty, ElementRule::Holds(n));
+        ty
+    }
+
+    /// `-1`: one number, since the least integer without its sign is none.
+    fn negative(&mut self, x: &Expr, span: Span) -> Ty {
+        let ExprKind::Int(n, suffix) = &x.kind else { return Ty::Error };
+        let ty = self.integer(i128::try_from(*n).ok().map(|n| -n), *suffix, span);
+        self.typed.types.insert(x.id, ty.clone());
+        self.rule(span, &ty, ElementRule::Unary(cutile_ir::op::UnaryOp::Neg));
+        ty
     }
 
     fn return_expr(&mut self, value: Option<&Expr>, span: Span) -> Ty {
@@ -149,6 +158,10 @@ impl Checker<'_, '_, '_> {
                 self.typed.meanings.insert(e.id, Meaning::Const(value));
                 return Ty::scalar(element);
             }
+            if is_element_path(&path.path) {
+                self.report.error(e.span, messages::unknown_associated(&path.path));
+                return Ty::Error;
+            }
             return self.foreign_const(e, expected);
         };
         if let Some(local) = self.local(name) {
@@ -177,13 +190,13 @@ impl Checker<'_, '_, '_> {
         if let Some(c) = self.names.names.consts.get(&name.to_string()) {
             let (element, value) = (c.element, c.value.clone());
             return match value {
-                ConstValue::Unknown => {
-                    let dim = self.names.dim(e);
-                    dim.map_or(Ty::Error, |d| {
-                        self.typed.meanings.insert(e.id, Meaning::Dim(d));
-                        Ty::scalar(element)
-                    })
+                ConstValue::Unknown if element.is_integer() || element == Element::Bool => {
+                    let dim = Dim::Extern(self.names.extern_const(name.to_string(), e.span));
+                    self.typed.meanings.insert(e.id, Meaning::Dim(dim));
+                    Ty::scalar(element)
                 }
+                // Reported where it is declared.
+                ConstValue::Unknown => Ty::Error,
                 ConstValue::Array(_) => {
                     self.report.error(e.span, messages::array_parameter_as_value(name));
                     Ty::Error
@@ -243,7 +256,7 @@ impl Checker<'_, '_, '_> {
     }
 
     /// The type of an operation on operands that are checked already.
-    fn binary_types(
+    pub(super) fn binary_types(
         &mut self,
         op: Operator,
         [(a, left), (b, right)]: [(&Expr, &Ty); 2],
@@ -308,46 +321,6 @@ impl Checker<'_, '_, '_> {
             right
         } else {
             left
-        }
-    }
-
-    fn assign(&mut self, place: &Expr, value: &Expr, span: Span) -> Ty {
-        let ty = self.place(place, span);
-        let resolved = self.infer.resolve(&ty);
-        let got = self.expr(value, Some(&resolved));
-        if !self.infer.resolve(&got).is_value() {
-            self.report.error(span, messages::assign_view());
-        }
-        self.unify(&ty, &got, value.span);
-        Ty::unit()
-    }
-
-    /// The type of what stands left of `=`: a variable, or a part of one.
-    fn place(&mut self, place: &Expr, span: Span) -> Ty {
-        match &place.kind {
-            ExprKind::Path(_) => {
-                let ty = self.expr(place, None);
-                if !matches!(self.typed.meanings.get(&place.id), Some(Meaning::Local(_)) | None) {
-                    self.report.rustc_error(span, "only variables can be assigned to");
-                }
-                ty
-            }
-            ExprKind::Field(base, _) | ExprKind::Index(base, _) => {
-                self.place(base, span);
-                let ty = self.expr(place, None);
-                if !matches!(
-                    self.infer.resolve(self.typed.ty(base.id)),
-                    Ty::Tuple(_) | Ty::Array(..) | Ty::Error
-                ) {
-                    self.report.error(span, messages::assign_place());
-                }
-                ty
-            }
-            ExprKind::Error => Ty::Error,
-            _ => {
-                self.report.error(place.span, messages::assign_place());
-                Ty::Error
-            }
         }
     }
 
@@ -426,6 +399,10 @@ impl Checker<'_, '_, '_> {
                 return tile.with_element(el);
             }
             (Ty::Tile(..), _) => self.report.error(span, messages::cast_of_tile()),
+            (Ty::Scalar(a), Ty::Scalar(b)) if is_foreign(a) || is_foreign(b) => {
+                let to = self.show(&to);
+                self.report.error(span, messages::cast_of_foreign(&to));
+            }
             _ => {}
         }
         to
@@ -487,4 +464,23 @@ impl Checker<'_, '_, '_> {
         }
         Ty::Order(axes)
     }
+}
+
+/// The path leads to something of an element type, as in `f32::RADIX`, or of a module like `std::f32::consts`.
+fn is_element_path(path: &syn::Path) -> bool {
+    let mut owners = path.segments.iter().rev().skip(1);
+    match owners.next() {
+        Some(owner) if owner.ident == "consts" => {
+            owners.next().is_some_and(|s| element_name(&s.ident).is_some())
+        }
+        Some(owner) => element_name(&owner.ident).is_some(),
+        None => false,
+    }
+}
+
+/// Rust has no such number, so `as` doesn't know it.
+fn is_foreign(el: El) -> bool {
+    matches!(el, El::Is(e) if e.known().is_some_and(|e| {
+        e.is_float() && !matches!(e, Element::F32 | Element::F64)
+    }))
 }

@@ -1,6 +1,7 @@
 //! Gives every expression of a function its type, every name and call its meaning. Lowering takes the result; rustc
 //! checks the same program in its own way, so an error that rustc gives is left to it.
 
+mod assign;
 mod call;
 mod control;
 mod expr;
@@ -18,15 +19,16 @@ use cutile_ir::{
     op::{BinaryOp, ConstArg, UnaryOp},
 };
 use proc_macro2::Span;
-use syn::Ident;
+use syn::{Ident, ext::IdentExt};
 
 pub use self::infer::{Infer, Kind};
 use self::types::{El, Ty};
 use crate::{
     ast::{ExprId, Pattern, ShapeSpec, Type, TypeKind},
+    consts::{self, ConstValue},
     messages,
     report::Report,
-    resolve::{ConstValue, FunctionNames},
+    resolve::FunctionNames,
     vocabulary::Word,
 };
 
@@ -121,6 +123,8 @@ pub(crate) enum ElementRule {
     BinaryFunction(BinaryOp),
     /// May not fault: the elements for which it would may be those that a branch excludes.
     NoFault,
+    /// Must hold this literal; `None` is larger than any.
+    Holds(Option<i128>),
     Float(&'static str),
     Bool(&'static str),
     /// The result of `iota`, conversions: anything numeric.
@@ -188,13 +192,14 @@ pub fn check(names: &mut FunctionNames<'_, '_>, report: &mut Report) -> Typed {
 impl Checker<'_, '_, '_> {
     fn declare(&mut self, name: &Ident, ty: Ty) -> LocalId {
         let id = LocalId(self.typed.locals.len() as u32);
-        self.typed.locals.push(Local { name: name.to_string(), ty, span: name.span() });
-        self.scopes.last_mut().expect("the function's scope is open").insert(name.to_string(), id);
+        let text = name.unraw().to_string();
+        self.typed.locals.push(Local { name: text.clone(), ty, span: name.span() });
+        self.scopes.last_mut().expect("the function's scope is open").insert(text, id);
         id
     }
 
     fn local(&self, name: &Ident) -> Option<LocalId> {
-        let name = name.to_string();
+        let name = name.unraw().to_string();
         self.scopes.iter().rev().find_map(|scope| scope.get(&name).copied())
     }
 
@@ -418,6 +423,14 @@ impl Checker<'_, '_, '_> {
         else {
             return;
         };
+        if let ElementRule::Holds(n) = rule {
+            if let Some((least, greatest)) = consts::range(element)
+                && n.is_none_or(|n| n < least || n > greatest)
+            {
+                self.report.error(span, messages::literal_range(element, least, greatest));
+            }
+            return;
+        }
         if let ElementRule::NoFault = rule {
             if element.is_integer() {
                 self.report.error(span, messages::closure_division());

@@ -172,7 +172,7 @@ impl Checker<'_, '_, '_> {
             Some(GenericArg::Value(v)) => self.names.dim(v).and_then(|d| d.known()),
             Some(GenericArg::Name(name)) => {
                 match self.names.names.consts.get(&name.to_string()).map(|c| &c.value) {
-                    Some(crate::resolve::ConstValue::Int(n)) => Some(*n),
+                    Some(crate::consts::ConstValue::Int(n)) => i64::try_from(*n).ok(),
                     _ => None,
                 }
             }
@@ -193,6 +193,10 @@ impl Checker<'_, '_, '_> {
     pub(super) fn axis(&mut self, e: &Expr, rank: usize) -> Option<u32> {
         match self.names.dim(e) {
             Some(Dim::Const(n)) if (0..rank as i64).contains(&n) => Some(n as u32),
+            Some(Dim::Const(n)) if n < 0 => {
+                self.report.error(e.span, messages::axis_out_of_range(n, rank));
+                None
+            }
             Some(Dim::Const(n)) => {
                 self.report.rustc_error(e.span, messages::axis_out_of_range(n, rank));
                 None

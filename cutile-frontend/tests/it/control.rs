@@ -103,6 +103,33 @@ fn breaks_and_continues() {
 }
 
 #[test]
+fn tuples_are_assigned_at_once() {
+    let body = "fn f(n: i32) -> (i32, i32, i32, i32) {
+        let (mut a, mut b) = (n, 18);
+        while b != 0 { (a, b) = (b, a % b); }
+        let mut t = (1, 2);
+        let mut list = [3, 4];
+        ((t.1, _), [list[1], list[0]]) = ((t.0 + 4, 9), list);
+        let (mut c, mut d) = (0, 0);
+        if n > 40 { [c, d] = [1, 2]; } else { (d, c) = (3, 4); }
+        (a, t.0 * 10 + t.1, list[0] * 10 + list[1], c * 10 + d)
+    }";
+    assert_eq!(value(body, 48), [6, 15, 43, 12]);
+    assert_eq!(value(body, 7), [1, 15, 43, 43]);
+}
+
+#[test]
+fn the_right_side_of_a_compound_assignment_comes_first() {
+    let body = "fn f(n: i32) -> (i32, i32, i32, i32) {
+        let mut a = n;
+        a += { a = 5; 1 };
+        let b = a + { a = 7; a };
+        (a, b, 0, 0)
+    }";
+    assert_eq!(value(body, 1), [7, 13, 0, 0]);
+}
+
+#[test]
 fn labels_leave_outer_loops() {
     let body = "fn f(n: i32) -> (i32, i32, i32, i32) {
         let (mut a, mut b) = (0, 0);

@@ -47,6 +47,59 @@ fn k<const S: [i32; 2]>(n: i32, x: &Tensor<f32, {[-1, -1]}>, y: &mut Tensor<f32,
 }
 
 #[test]
+fn conditions_that_rustc_decides_choose_nothing_in_a_kernel() {
+    let found = complaints(
+        "#[cfg(test)] const N: i32 = 4;
+#[cfg(not(test))] const N: i32 = 8;
+#[cfg(test)] const F: f32 = 4.0;
+#[cfg(test)] fn f() -> i32 { 1 }
+#[cfg(not(test))] fn f() -> i32 { 2 }
+#[cutile::entry()]
+fn k(#[cfg(test)] n: i32, y: &mut Tensor<i32, {[4]}>) {
+    #[allow(unused)] let a = N;
+    #[cfg(test)] let a = 1;
+    if a > #[unroll] f() { #[cfg(test)] y.store(y.load()); }
+}",
+    );
+    let within = "`cfg` can't choose in a kernel function, since rustc decides it after the kernel is compiled: use `if` and `const FLAG: bool = cfg!(..);` of the module";
+    assert_eq!(
+        found,
+        [
+            "5:22: there are several functions `f`, and rustc decides `cfg` after the kernel is compiled: put `#[cfg]` on two modules, or choose by a const".to_string(),
+            format!("7:8: {within}"),
+            format!("9:7: {within}"),
+            "10:14: `#[unroll]` means nothing in a kernel function: remove it".into(),
+            format!("10:30: {within}"),
+            "3:29: `F` depends on `cfg`, which rustc decides after the kernel is compiled: only integers and bools can; or put `#[cfg]` on two modules".into(),
+        ]
+    );
+}
+
+#[test]
+fn numbers_that_their_type_does_not_hold() {
+    let found = complaints(
+        "#[cutile::entry()]
+fn k(y: &mut Tensor<i32, {[4]}>) {
+    let a = -2147483648 + 2147483648;
+    let b: u8 = 256;
+    let c = -129i8;
+    let d = 340282366920938463463374607431768211455u64;
+    y.store(y.load() + 0xffff_ffff);
+}",
+    );
+    assert_eq!(
+        found,
+        [
+            "3:27: `i32` doesn't hold this number: it holds -2147483648 to 2147483647",
+            "4:17: `u8` doesn't hold this number: it holds 0 to 255",
+            "5:13: `i8` doesn't hold this number: it holds -128 to 127",
+            "6:13: `u64` doesn't hold this number: it holds 0 to 18446744073709551615",
+            "7:24: `i32` doesn't hold this number: it holds -2147483648 to 2147483647",
+        ]
+    );
+}
+
+#[test]
 fn views_and_tensors_are_chosen_before_the_launch() {
     let found = complaints(
         "#[cutile::entry()]

@@ -108,6 +108,32 @@ fn consts_have_their_values() {
 }
 
 #[test]
+fn consts_may_use_others_that_stand_below() {
+    let body = "const A: f32 = SCALE * 8.0 / N as f32;
+    const SCALE: f32 = 1.0 / 4.0;
+    const SHAPE: [i32; 2] = [N, N - 1];
+    const N: i32 = 3;
+    const MANY: bool = N > 2 && !OFF;
+    const OFF: bool = false;
+    const WIDE: u64 = u64::MAX;
+    fn f(n: i32) -> (i32, i32, i32, i32) {
+        let wide = WIDE == 18446744073709551615 && f16::MAX == f16::from_f32(65504.0f32);
+        ((A * 3.0) as i32, SHAPE[1], if MANY { n } else { 0 }, wide as i32)
+    }";
+    assert_eq!(ints(body, 5).unwrap(), [2, 2, 5, 1]);
+}
+
+#[test]
+fn names_may_be_keywords() {
+    let body = "fn r#match(r#type: i32) -> i32 { let r#in = r#type + 1; r#in }
+    fn f(r#move: i32) -> (i32, i32, i32, i32) { (r#match(r#move), 0, 0, 0) }";
+    assert_eq!(ints(body, 5).unwrap(), [6, 0, 0, 0]);
+    let text = ir("#[cutile::entry()]
+        fn r#loop<const r#M: i32>(r#in: i32, y: &mut Tensor<i32, {[r#M]}>) { y.store(full(r#in, y.shape())); }");
+    assert!(text.contains("entry @loop<const M: i32>(%in: i32"), "{text}");
+}
+
+#[test]
 fn what_rustc_computes_and_other_modules_hold_is_left_open() {
     insta::assert_snapshot!(ir(r#"
         use super::other::{helper, SIZE};

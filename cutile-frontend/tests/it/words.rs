@@ -169,6 +169,7 @@ fn failed_assertions_say_their_text() {
         fn k(n: i32, y: &mut Tensor<i32, {[1]}>) {
             assert!(n != 3, \"not three\");
             assert!(n + 1 < 10);
+            assert!(!(n == 8) && (n >= -1 || n.min(2) != 3));
             y.store(full(n, y.shape()));
         }";
     let mut y = [0];
@@ -178,6 +179,7 @@ fn failed_assertions_say_their_text() {
     };
     assert!(text(3, &mut y).contains("not three"));
     assert!(text(9, &mut y).contains("assertion failed: n + 1 < 10"));
+    assert!(text(8, &mut y).contains("assertion failed: !(n == 8) && (n >= -1 || n.min(2) != 3)"));
 }
 
 #[test]

@@ -296,6 +296,10 @@ fn axis(krate: &CratePath, e: &Expr) -> TokenStream {
             // A variable; reported by the front end.
             quote_spanned!(span=> #krate::core::shape::Ax::<0>)
         }
+        None if matches!(e, Expr::Unary(_)) => {
+            // Negative; reported by the front end.
+            quote_spanned!(span=> #krate::core::shape::Ax::<0>)
+        }
         Some(_) => {
             let literal = e.to_token_stream();
             quote_spanned!(span=> #krate::core::shape::Ax::<#literal>)
