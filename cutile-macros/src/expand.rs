@@ -3,11 +3,13 @@
 use cutile_frontend::{Compiled, Diagnostic, ast::Function, compile, launcher::can_launch};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Attribute, Item, ItemFn, ItemMod};
+use syn::{Attribute, Item, ItemFn, ext::IdentExt};
 
 use crate::{
     check::{self, Signatures},
-    embed, launcher,
+    embed,
+    items::{self, Read},
+    launcher,
     options::CratePath,
 };
 
@@ -17,15 +19,18 @@ pub(crate) fn module(options: TokenStream, item: TokenStream) -> TokenStream {
         Ok(path) => (path, None),
         Err(e) => (CratePath::default(), Some(e.to_compile_error())),
     };
-    let item: ItemMod = match syn::parse2(item.clone()) {
-        Ok(item) => item,
+    let Read { module: item, errors: unreadable } = match items::read(item.clone()) {
+        Ok(read) => read,
         Err(e) => {
             let error = e.to_compile_error();
             return quote!(#error #item);
         }
     };
     let compiled = compile(&item);
-    let errors = compiled.report.errors().iter().map(compile_error);
+    let errors = unreadable
+        .iter()
+        .map(syn::Error::to_compile_error)
+        .chain(compiled.report.errors().iter().map(compile_error));
     let Some((_, items)) = &item.content else {
         return quote!(#option_error #(#errors)* #item);
     };
@@ -69,7 +74,8 @@ fn function(
     signatures: &Signatures,
     entries: &mut TokenStream,
 ) -> TokenStream {
-    let found = compiled.module.functions.iter().position(|g| f.sig.ident == g.path);
+    let name = f.sig.ident.unraw();
+    let found = compiled.module.functions.iter().position(|g| name == g.path);
     let Some(index) = found else { return TokenStream::new() };
     let parsed = &compiled.module.functions[index];
     let copy = check::copy(krate, f, signatures);

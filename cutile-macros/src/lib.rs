@@ -6,6 +6,7 @@
 mod check;
 mod embed;
 mod expand;
+mod items;
 mod launcher;
 mod options;
 
