@@ -22,7 +22,8 @@ fuzz_target!(|text: &str| {
         let memory = Arc::new(Memory::new());
         let Ok(program) = module.load(&memory) else { continue };
         let Ok(at) = memory.alloc(4096) else { continue };
-        let options = Options { checks: Checks::ALL, instruction_budget: 50_000, workers: 1 };
+        // Half of the buffer was written, half was not.
+        let _ = memory.fill(at, 1, 2048);
         for name in module.entries() {
             let Some(entry) = module.entry(name) else { continue };
             let mut params = vec![0; entry.param_bytes as usize];
@@ -31,8 +32,14 @@ fuzz_target!(|text: &str| {
                 let count = (*bytes).min(8) as usize;
                 params[*offset as usize..][..count].copy_from_slice(&value.to_le_bytes()[..count]);
             }
-            let launch = Launch { dynamic_shared: 1024, ..Launch::new([2, 1, 1], [64, 1, 1]) };
-            let _ = program.launch(name, &launch, &params, &options);
+            let plain = Launch { dynamic_shared: 1024, ..Launch::new([2, 1, 1], [64, 1, 1]) };
+            let pair = Launch { cluster: Some([2, 1, 1]), dependent: true, ..plain };
+            for (launch, checks) in
+                [(plain, Checks::ALL), (pair, Checks::ALL), (pair, Checks::NONE)]
+            {
+                let options = Options { checks, instruction_budget: 50_000, workers: 1 };
+                let _ = program.launch(name, &launch, &params, &options);
+            }
         }
     }
 });

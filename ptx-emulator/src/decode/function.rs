@@ -56,6 +56,7 @@ pub(crate) fn decode(
     };
     builder.parameters(function)?;
     builder.statements(body)?;
+    builder.guard = None;
     builder.emit(if function.entry { Op::Exit } else { Op::Ret });
     builder.finish(function.line)
 }

@@ -125,6 +125,22 @@ fn edited_programs_neither_panic_nor_hang() {
     assert!(ran * 10 > rounds, "too few of the edits still parse: {ran} of {rounds}");
 }
 
+/// What the fuzz targets once found: bodies of kernels that made a panic.
+#[test]
+fn programs_that_fuzzing_found() {
+    for body in [
+        // A guard on the last instruction was also the end's, and lanes ran on behind the code.
+        "@%p1 trap;",
+    ] {
+        exercise(&format!(
+            ".version 8.6\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 tile[2048];\n
+             .visible .entry k(.param .u64 p, .param .u32 n) {{\n.reg .pred %p<8>; .reg .b16 %h<8>; .reg .b32 %r<16>;
+             .reg .b64 %d<16>; .reg .f32 %f<16>; .local .align 8 .b8 stack[32];\nld.param.u64 %d1, [p]; ld.param.u32 %r1, [n];
+             mov.u32 %r2, %tid.x;\n{body}\n}}\n"
+        ));
+    }
+}
+
 #[test]
 fn bytes_that_are_no_program() {
     let mut random = Random(9);
