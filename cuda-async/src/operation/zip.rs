@@ -19,6 +19,10 @@ impl<Parts> Zip<Parts> {
 }
 
 /// A tuple of operations and values that can be zipped; `Outputs` is the tuple of what they yield.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be zipped",
+    label = "expected one tuple of operations and values: `zip((a, b))`, or `zip!(a, b)`"
+)]
 pub trait Zippable<Outputs> {
     /// The state machine.
     type Zip: Execute<Out = Outputs>;

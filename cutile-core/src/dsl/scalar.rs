@@ -49,7 +49,7 @@ impl<T: Element, S: ShapeType> Scalar for Tile<T, S> {
     message = "`{Self}` doesn't go with `{V}`",
     label = "neither the same type nor one element of it",
     note = "shapes must be equal: reshape and broadcast it first, as in `m.reshape(const_shape![BM, 1]).broadcast(t.shape())`",
-    note = "element types must be equal: convert it first, with `convert`"
+    note = "element types must be equal: convert it first, with `convert`; a number is written `f16::from_f32(2.0)` for f16"
 )]
 pub trait Operand<V> {}
 

@@ -52,7 +52,9 @@ impl<T: Element, S: ShapeType> Tensor<T, S> {
         kernel_only()
     }
 
-    /// This program's sub-tensor cut into tiles of `shape`.
+    /// This program's sub-tensor cut into tiles of `shape`, which divides it. Tiles of the last, ragged sub-tensor may lie
+    /// outside the tensor, where using one is a fault: compare with the whole extent first, as in
+    /// `if program_id(0) * BM + i < x.shape()[0]`.
     pub fn partition_mut<P: Cuts<S>>(&mut self, shape: Shape<P>) -> PartitionViewMut<'_, T, P> {
         let _ = shape;
         kernel_only()
@@ -85,13 +87,14 @@ impl<T: Element, P: ShapeType> PartitionView<'_, T, P> {
 }
 
 impl<T: Element, P: ShapeType> PartitionViewMut<'_, T, P> {
-    /// The tile at `index`.
+    /// The tile at `index`. An index outside the sub-tensor, or outside the tensor, is a fault.
     pub fn load(&self, index: P::Index) -> Tile<T, P> {
         let _ = index;
         kernel_only()
     }
 
-    /// Writes the tile at `index`. Elements outside the sub-tensor are left out.
+    /// Writes the tile at `index`; elements outside the tensor are left out. An index outside the sub-tensor, or outside
+    /// the tensor, is a fault.
     pub fn store(&mut self, index: P::Index, tile: Tile<T, P>) {
         let _ = (index, tile);
         kernel_only()

@@ -25,6 +25,10 @@ mod sealed {
 /// assert_eq!(<f32 as HostElement>::DTYPE, DType::F32);
 /// assert_eq!(f32::DTYPE.to_string(), "f32");
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an element type",
+    label = "expected a number or `bool`: `f32`, `f16`, `i64`, `u8`, .."
+)]
 pub trait HostElement:
     dsl::Element + DeviceValue + KernelArg + PartialEq + std::fmt::Debug + sealed::Sealed
 {

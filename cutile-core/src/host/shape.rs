@@ -11,6 +11,10 @@ pub type Shape = SmallVec<[usize; MAX_RANK]>;
 
 /// What can be given as a shape: arrays, slices and vectors of `usize`. Rank 0 (`[]`) is one element; a zero extent is an
 /// empty tensor. The rank is checked where the shape is used.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a shape",
+    label = "expected extents as an array, slice or `Vec` of `usize`: `[2, 3]`, or `[n]` for one axis"
+)]
 pub trait IntoShape {
     /// The extents.
     fn into_shape(self) -> Shape;
