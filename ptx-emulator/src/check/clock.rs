@@ -111,6 +111,8 @@ pub(crate) struct Clock {
     own: Ticks,
     /// Other clusters by number.
     foreign: Option<Arc<BTreeMap<u32, Arc<Ticks>>>>,
+    /// Of all that, what lies behind sequentially consistent fences that are known of.
+    sealed: Option<Arc<Clock>>,
 }
 
 impl Clock {
@@ -151,9 +153,27 @@ impl Clock {
         Arc::make_mut(foreign.entry(from).or_default()).raise(slot, lanes, tick);
     }
 
+    /// What lies behind sequentially consistent fences that are known of.
+    pub(crate) fn sealed(&self) -> Option<Arc<Clock>> {
+        self.sealed.clone()
+    }
+
+    /// Learns of a sequentially consistent fence before which this was known.
+    pub(crate) fn seal(&mut self, known: &Clock) {
+        let known = Clock { sealed: None, ..known.clone() };
+        Arc::make_mut(self.sealed.get_or_insert_with(Default::default)).join(&known);
+    }
+
     /// Learns all that `other`, a clock of the same cluster, knows.
     pub(crate) fn join(&mut self, other: &Clock) {
         self.own.join(&other.own);
+        if let Some(theirs) = &other.sealed {
+            match &mut self.sealed {
+                None => self.sealed = Some(theirs.clone()),
+                Some(mine) if Arc::ptr_eq(mine, theirs) => {}
+                Some(mine) => Arc::make_mut(mine).join(theirs),
+            }
+        }
         if let Some(theirs) = &other.foreign {
             match &mut self.foreign {
                 None => self.foreign = Some(theirs.clone()),

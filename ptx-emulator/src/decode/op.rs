@@ -89,6 +89,8 @@ pub(crate) enum Order {
     Acquire,
     Release,
     AcqRel,
+    /// Fences: one after the other for all threads.
+    Sc,
 }
 
 /// A load or store.

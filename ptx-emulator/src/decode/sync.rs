@@ -94,12 +94,13 @@ pub(super) fn fence(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseErr
     }
     let order = m
         .choose(&[
-            ("sc", Order::AcqRel),
+            ("sc", Order::Sc),
             ("acq_rel", Order::AcqRel),
             ("acquire", Order::Acquire),
             ("release", Order::Release),
         ])
-        .unwrap_or(Order::AcqRel);
+        // The old `membar` is sequentially consistent, a `fence` of no kind is not.
+        .unwrap_or(if m.name() == "membar" { Order::Sc } else { Order::AcqRel });
     while m.find(|p| p.starts_with("sync_restrict").then_some(())).is_some() {}
     let scope = m.choose(&[("cta", ()), ("cluster", ()), ("gpu", ()), ("sys", ()), ("gl", ())]);
     if scope.is_none() {

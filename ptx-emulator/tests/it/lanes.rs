@@ -123,6 +123,35 @@ fn a_fence_publishes_what_its_lane_knows() {
 }
 
 #[test]
+fn a_flag_between_blocks_needs_a_fence_on_each_side() {
+    // All threads of block 0 write, thread 0 raises the flag; thread 0 of block 1 waits for it, all its threads read.
+    let run = |before: &str, raise: &str, seen: &str| {
+        let body = format!(
+            "{START} mov.u32 %r5, %ctaid.x; setp.ne.u32 %p1, %r5, 0; setp.ne.u32 %p3, %r0, 0; @%p1 bra R;
+             st.global.u32 [%rd2], 42; {before} bar.sync 0; @%p3 bra E; {raise} st.relaxed.gpu.global.u32 [%rd1+512], 1; bra E;
+             R: @%p3 bra J; L: ld.relaxed.gpu.global.u32 %r6, [%rd1+512]; setp.eq.u32 %p2, %r6, 0; @%p2 bra L; {seen}
+             J: bar.sync 0; ld.global.u32 %r7, [%rd2]; E: ret;"
+        );
+        let device = Device::new(&entry(&body));
+        let at = device.upload(&[0u32; 256]);
+        device.run(Launch { dynamic_shared: 4096, ..Launch::new([2, 1, 1], [64, 1, 1]) }, &[at])
+    };
+    let (none, order, sc) = ("", "fence.acq_rel.gpu;", "fence.sc.gpu;");
+    for (before, raise, seen) in
+        [(none, order, order), (none, sc, sc), (sc, none, sc), ("membar.gl;", none, "membar.gl;")]
+    {
+        run(before, raise, seen).unwrap_or_else(|e| panic!("{before} {raise} {seen}: {e}"));
+    }
+    // Fences that are not sequentially consistent reach no further than their own thread's flag; a barrier is no fence.
+    for (before, raise, seen) in
+        [(none, none, order), (order, none, order), (none, order, none), (sc, none, none)]
+    {
+        let report = run(before, raise, seen).expect_err(&format!("{before}/{raise}/{seen}"));
+        assert!(matches!(report.kind, FaultKind::Race { space: "global", .. }), "{report}");
+    }
+}
+
+#[test]
 fn a_lane_waits_for_its_own_bulk_copies() {
     let body = "st.shared.u32 [%r2], %r0; fence.proxy.async.shared::cta; bar.warp.sync -1; @!%p0 bra J;
         cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 128; cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;

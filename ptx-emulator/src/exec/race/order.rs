@@ -18,7 +18,8 @@ const NOBODY: u32 = u32::MAX;
 /// Phases of a barrier that are kept for warps that have not yet looked.
 const KEPT_PHASES: usize = 64;
 
-/// A strong access publishes what a fence before it made ready, and hears what was published there.
+/// A strong access publishes what a fence before it made ready, of its own thread or sequentially consistent and known to
+/// it, and hears what was published there.
 pub(super) fn strong_access(
     cluster: &mut Cluster<'_>,
     warp: &Warp,
@@ -37,6 +38,9 @@ pub(super) fn strong_access(
         if let (true, Some(fenced)) = (write, standing.fenced(lane)) {
             location.join_foreign(NOBODY, own, &fenced.clock);
             location.raise_foreign(NOBODY, own, (number, 1 << lane, fenced.tick));
+        }
+        if let (true, Some(sealed)) = (write, standing.clock(lane).sealed()) {
+            location.join_foreign(NOBODY, own, &sealed);
         }
     };
     match place {
@@ -67,12 +71,15 @@ pub(in crate::exec) fn acquire(cluster: &mut Cluster<'_>, warp: &Warp, order: Or
 /// `fence` and `membar`
 pub(in crate::exec) fn fence(cluster: &mut Cluster<'_>, warp: &Warp, order: Order, mask: u32) {
     let Some(races) = &mut cluster.races else { return };
-    let (standing, _) = races.standing(warp);
-    if matches!(order, Order::Acquire | Order::AcqRel) {
+    let (standing, slots) = races.standing(warp);
+    if matches!(order, Order::Acquire | Order::AcqRel | Order::Sc) {
         standing.acquire_heard(mask);
     }
-    if matches!(order, Order::Release | Order::AcqRel) {
+    if matches!(order, Order::Release | Order::AcqRel | Order::Sc) {
         standing.release(mask);
+    }
+    if order == Order::Sc {
+        standing.seal(mask, slots);
     }
 }
 
@@ -93,7 +100,6 @@ pub(in crate::exec) fn barrier_arrive(
     let Some(races) = &mut cluster.races else { return };
     let mut pending = std::mem::take(&mut races.barriers[warp.block as usize * 16 + id].pending);
     let (standing, slots) = races.standing(warp);
-    standing.acquire_heard(active);
     standing.publish(active, slots, &mut pending);
     races.barriers[warp.block as usize * 16 + id].pending = pending;
 }

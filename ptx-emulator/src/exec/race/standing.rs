@@ -173,6 +173,19 @@ impl Standing {
         replace(&mut self.fenced, mask, fresh);
     }
 
+    /// A sequentially consistent fence of these lanes: what they know by now, whoever learns of the fence may publish.
+    pub(super) fn seal(&mut self, mask: u32, slots: Slots) {
+        for at in 0..self.groups.len() {
+            let lanes = self.groups[at].0 & mask;
+            if lanes != 0 {
+                let mut known = self.groups[at].1.clone();
+                self.add_own(lanes, slots, &mut known);
+                self.learn(lanes, |clock| clock.seal(&known));
+            }
+        }
+        self.tick += 1;
+    }
+
     /// What a strong write of a lane publishes.
     pub(super) fn fenced(&self, lane: usize) -> Option<&Fenced> {
         self.fenced.iter().find(|f| f.lanes >> lane & 1 == 1)
