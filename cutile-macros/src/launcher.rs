@@ -35,8 +35,12 @@ pub(crate) fn launcher(krate: &CratePath, item: &ItemFn, f: &Function) -> TokenS
     let doc = format!("Launches the kernel `{name}`. The output is the tuple of the arguments.");
     let docs = if docs.is_empty() { quote!(#[doc = #doc]) } else { quote!(#(#docs)*) };
 
-    let arguments: Vec<Argument<'_>> =
-        f.params.iter().enumerate().map(|(i, p)| argument(krate, p, i, free.is_empty())).collect();
+    let arguments: Vec<Argument<'_>> = f
+        .params
+        .iter()
+        .enumerate()
+        .map(|(i, p)| argument(krate, f, p, i, free.is_empty()))
+        .collect();
     let mut with_free = arguments
         .iter()
         .filter_map(|a| a.generic.as_ref())
@@ -69,7 +73,7 @@ pub(crate) fn launcher(krate: &CratePath, item: &ItemFn, f: &Function) -> TokenS
         #[allow(unreachable_pub, non_camel_case_types, clippy::too_many_arguments, clippy::type_complexity)]
         pub fn #name<#(#generics),*>(#(#parameters),*) -> impl #krate::launch::#result<Args = (#(#types,)*)> {
             #kernel
-            #krate::launch::#launch(&KERNEL, [#(#dtypes),*], [#(#consts),*], #krate::launch::zip((#(#names,)*)))
+            #krate::launch::#launch(&__CUTILE_KERNEL, [#(#dtypes),*], [#(#consts),*], #krate::launch::zip((#(#names,)*)))
         }
         #(#with_conditions)* #with
     }
@@ -77,7 +81,7 @@ pub(crate) fn launcher(krate: &CratePath, item: &ItemFn, f: &Function) -> TokenS
 
 fn kernel(krate: &CratePath, f: &Function) -> TokenStream {
     let unit = unit_name(f);
-    quote!(static KERNEL: #krate::launch::KernelDef = #krate::launch::KernelDef::new(#unit);)
+    quote!(static __CUTILE_KERNEL: #krate::launch::KernelDef = #krate::launch::KernelDef::new(#unit);)
 }
 
 fn parameters(krate: &CratePath, arguments: &[Argument<'_>]) -> Vec<TokenStream> {
@@ -99,7 +103,13 @@ fn const_generic(g: &Generic) -> TokenStream {
     }
 }
 
-fn argument<'a>(krate: &CratePath, p: &'a Param, position: usize, any_form: bool) -> Argument<'a> {
+fn argument<'a>(
+    krate: &CratePath,
+    f: &Function,
+    p: &'a Param,
+    position: usize,
+    any_form: bool,
+) -> Argument<'a> {
     let (name, span) = (&p.name, p.name.span());
     let (element, mutable) = match &p.ty.kind {
         TypeKind::Tensor { element, mutable, .. } => (element_type(krate, &element.kind), *mutable),
@@ -107,7 +117,10 @@ fn argument<'a>(krate: &CratePath, p: &'a Param, position: usize, any_form: bool
     };
     let krate = krate.at(span);
     if any_form {
-        let generic = format_ident!("X{position}", span = span);
+        let mut generic = format_ident!("X{position}", span = span);
+        while f.generics.iter().any(|g| g.name == generic) {
+            generic = format_ident!("{generic}_", span = span);
+        }
         let bound = if mutable { format_ident!("AsPartition") } else { format_ident!("AsTensor") };
         let bound = quote_spanned!(span=> #krate::launch::#bound<#element>);
         return Argument { name, ty: quote!(#generic), generic: Some((generic, bound)) };
@@ -140,6 +153,10 @@ fn with(
     elements: &[&Ident],
 ) -> TokenStream {
     let name = &f.name;
+    let mut consts = format_ident!("consts");
+    while f.params.iter().any(|p| p.name == consts) {
+        consts = format_ident!("{consts}_");
+    }
     let fields = free.iter().map(|g| {
         let name = &g.name;
         let ty = if g.kind == GenericKind::Bool { quote!(bool) } else { quote!(i32) };
@@ -148,7 +165,7 @@ fn with(
     });
     let values = free.iter().map(|g| {
         let name = &g.name;
-        quote!(consts.#name as i64)
+        quote!(#consts.#name as i64)
     });
     let parameters = parameters(krate, arguments);
     let names: Vec<&Ident> = arguments.iter().map(|a| a.name).collect();
@@ -173,9 +190,9 @@ fn with(
 
             /// Launches the kernel with these const parameters. The output is the tuple of the arguments.
             #[allow(clippy::too_many_arguments, clippy::type_complexity)]
-            pub fn with<#(#generics),*>(consts: Consts, #(#parameters),*) -> impl #krate::launch::#result<Args = (#(#types,)*)> {
-                static KERNEL: #krate::launch::KernelDef = #krate::launch::KernelDef::new(super::#unit);
-                #krate::launch::#launch(&KERNEL, [#(#dtypes),*], [#(#values),*], #krate::launch::zip((#(#names,)*)))
+            pub fn with<#(#generics),*>(#consts: Consts, #(#parameters),*) -> impl #krate::launch::#result<Args = (#(#types,)*)> {
+                static __CUTILE_KERNEL: #krate::launch::KernelDef = #krate::launch::KernelDef::new(super::#unit);
+                #krate::launch::#launch(&__CUTILE_KERNEL, [#(#dtypes),*], [#(#values),*], #krate::launch::zip((#(#names,)*)))
             }
         }
     }

@@ -44,6 +44,26 @@ mod kernels {
         let expected = program_id(0) * num_programs(1) + program_id(1);
         assert!(here.reshape(const_shape![]).to_scalar() == expected, "the program's own element");
     }
+
+    /// Names that the launcher could want for itself.
+    #[cutile::entry()]
+    fn greedy<X0: Number, const KERNEL: i32>(
+        consts: X0,
+        launch: &Tensor<X0, { [-1] }>,
+        zip: &mut Tensor<X0, { [4] }>,
+    ) {
+        let kernel: Tile<X0, { [4] }> = convert(full(KERNEL, zip.shape()));
+        zip.store(load_tile_like(launch, zip) * consts + kernel);
+    }
+
+    /// The same, where every const parameter is bound.
+    #[cutile::entry()]
+    fn greedy_too<X0: Number, const X1: i32>(
+        x: &Tensor<X0, { [-1] }>,
+        y: &mut Tensor<X0, { [X1] }>,
+    ) {
+        y.store(load_tile_like(x, y));
+    }
 }
 
 fn values<T: cutile::HostElement>(y: Partition<Tensor<T>>) -> Vec<T> {
@@ -121,4 +141,16 @@ fn kernels_without_outputs_take_a_grid() {
         kernels::positions(x).grid([3, 3]).sync().is_err(),
         "element 4 is not program (1, 1)'s"
     );
+}
+
+#[test]
+fn names_of_a_kernel_do_not_meet_those_of_its_launcher() {
+    let (x, y) = (|| api::full(2, [4]).arc(), || api::zeros::<i32>([4]).partition([4]));
+    let (.., sum) = kernels::greedy::<i32, 7>(3, x(), y()).sync().unwrap();
+    assert_eq!(values(sum), [13; 4]);
+    let consts = kernels::greedy::Consts { KERNEL: 7 };
+    let (.., sum) = kernels::greedy::with(consts, 3, x(), y()).sync().unwrap();
+    assert_eq!(values(sum), [13; 4]);
+    let (_, copy) = kernels::greedy_too(x(), y()).sync().unwrap();
+    assert_eq!(values(copy), [2; 4]);
 }
