@@ -75,6 +75,7 @@ fn matrix_product(checks: Checks) {
             extents: vec![N as u64; 2],
             strides: vec![2 * N as u64],
             box_extents: vec![columns, rows],
+            element_strides: vec![1; 2],
             swizzle: Swizzle::B128,
             nan_fill: false,
         };

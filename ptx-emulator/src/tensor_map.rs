@@ -82,6 +82,9 @@ pub struct TensorMap {
     pub strides: Vec<u64>,
     /// Extents of the box that a copy moves, each at most 256.
     pub box_extents: Vec<u32>,
+    /// Steps within the box, 1 to 8 a dimension: of dimension `i` every `element_strides[i]`-th element is moved. The
+    /// first is ignored, as the hardware has no step in the innermost dimension.
+    pub element_strides: Vec<u32>,
     /// Permutation in shared memory.
     pub swizzle: Swizzle,
     /// Elements outside become NaN instead of zero.
@@ -115,6 +118,9 @@ impl TensorMap {
         for (i, extent) in self.box_extents.iter().enumerate() {
             out[88 + 2 * i..90 + 2 * i].copy_from_slice(&(*extent as u16).to_le_bytes());
         }
+        for (i, step) in self.element_strides.iter().enumerate() {
+            out[98 + i] = *step as u8;
+        }
         Ok(out)
     }
 
@@ -123,11 +129,13 @@ impl TensorMap {
         if !(1..=5).contains(&rank)
             || self.strides.len() != rank - 1
             || self.box_extents.len() != rank
+            || self.element_strides.len() != rank
         {
             return Err(format!(
-                "rank {rank} with {} strides and {} box extents",
+                "rank {rank} with {} strides, {} box extents and {} element strides",
                 self.strides.len(),
-                self.box_extents.len()
+                self.box_extents.len(),
+                self.element_strides.len()
             ));
         }
         if !self.address.is_multiple_of(16) {
@@ -141,6 +149,9 @@ impl TensorMap {
         }
         if let Some(extent) = self.box_extents.iter().find(|e| **e == 0 || **e > 256) {
             return Err(format!("the box extent {extent} is not in 1..=256"));
+        }
+        if let Some(step) = self.element_strides.iter().find(|s| **s == 0 || **s > 8) {
+            return Err(format!("the element stride {step} is not in 1..=8"));
         }
         let inner = self.box_extents[0] * self.element.bytes();
         if !inner.is_multiple_of(16) {
@@ -168,15 +179,23 @@ impl TensorMap {
             extents: (0..rank.min(5)).map(|i| word(16 + 8 * i)).collect(),
             strides: (0..rank.clamp(1, 5) - 1).map(|i| word(56 + 8 * i)).collect(),
             box_extents: (0..rank.min(5)).map(|i| word(88 + 2 * i) as u32 & 0xffff).collect(),
+            element_strides: (0..rank.min(5)).map(|i| bytes[98 + i].into()).collect(),
             swizzle: *Swizzle::ALL.get(usize::from(bytes[6]))?,
             nan_fill: bytes[7] != 0,
         };
         map.check().is_ok().then_some(map)
     }
 
-    /// Bytes of a box.
+    /// Elements that are moved in each dimension of a box.
+    pub(crate) fn moved(&self) -> Vec<u32> {
+        let steps = self.element_strides.iter().enumerate();
+        let steps = steps.map(|(i, step)| if i == 0 { 1 } else { *step });
+        self.box_extents.iter().zip(steps).map(|(extent, step)| extent.div_ceil(step)).collect()
+    }
+
+    /// Bytes that a copy moves.
     pub(crate) fn box_bytes(&self) -> u32 {
-        self.box_extents.iter().product::<u32>() * self.element.bytes()
+        self.moved().iter().product::<u32>() * self.element.bytes()
     }
 
     /// Sixteen bytes of what elements outside become.
@@ -203,6 +222,7 @@ mod tests {
             extents: vec![100, 30],
             strides: vec![208],
             box_extents: vec![64, 16],
+            element_strides: vec![1, 2],
             swizzle: Swizzle::B128,
             nan_fill: true,
         }
@@ -224,6 +244,7 @@ mod tests {
             TensorMap { box_extents: vec![64, 257], ..map() },
             TensorMap { extents: vec![0, 1], ..map() },
             TensorMap { strides: vec![], ..map() },
+            TensorMap { element_strides: vec![1, 9], ..map() },
         ] {
             assert!(bad.encode().is_err(), "{bad:?}");
         }

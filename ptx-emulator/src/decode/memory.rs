@@ -363,12 +363,13 @@ pub(super) fn address(b: &mut Builder<'_>, mut m: Mods<'_>) -> Result<(), ParseE
             b.emit(Op::Alu(Alu::Cvta { to_generic, space, d, a }));
         }
         "isspacep" => {
+            let cluster = m.peek() == Some("shared::cluster");
             let space = space(&mut m);
             m.done()?;
             m.operands(2..=2)?;
             let a = b.src(&m.inst.operands[1], Type::U64)?;
             if let Some(p) = b.pred_dst(&m.inst.operands[0])? {
-                b.emit(Op::Alu(Alu::IsSpace { p, space, a }));
+                b.emit(Op::Alu(Alu::IsSpace { p, space, a, cluster }));
             }
         }
         name => {

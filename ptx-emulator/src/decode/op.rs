@@ -451,6 +451,8 @@ pub(crate) enum Alu {
         p: Pred,
         space: Space,
         a: Src,
+        /// `shared` counts the memory of the cluster's other blocks.
+        cluster: bool,
     },
     Mapa {
         d: Reg,

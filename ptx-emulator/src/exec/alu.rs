@@ -85,11 +85,13 @@ pub(super) fn execute(
                 f.put(d, mask, |i| address::from_generic(space, a[i]));
             }
         }
-        Alu::IsSpace { p, space, a } => {
+        Alu::IsSpace { p, space, a, cluster } => {
             let a = f.get(a);
+            let own = warp.block;
             let value = super::frame::ballot(|i| {
-                let (found, _) = address::split(a[i]);
-                found == space
+                let (found, at) = address::split(a[i]);
+                let near = || address::shared_owner(at as u32).0.is_none_or(|block| block == own);
+                found == space && (space != crate::decode::op::Space::Shared || cluster || near())
             });
             f.put_pred(p, mask, value);
         }

@@ -125,6 +125,10 @@ fn widen(cvt: Cvt, from: Type, cell: u64) -> f64 {
 /// What becomes of a NaN: paths in double precision and the widening of bfloat keep its payload, the others give the
 /// canonical one. As seen on the hardware; the ISA leaves it open.
 fn nan(cvt: Cvt, from: Type, to: Type, cell: u64) -> Option<u64> {
+    if (from, to) == (Type::F32, Type::Tf32) && cvt.round == Round::NearAway {
+        // With .satfinite the hardware takes one unit off whatever has an exponent of all ones.
+        return Some((cell & 0xffff_e000).wrapping_sub(if cvt.finite { 0x2000 } else { 0 }));
+    }
     if cvt.sat || cvt.relu || cvt.finite {
         return None;
     }
@@ -133,13 +137,15 @@ fn nan(cvt: Cvt, from: Type, to: Type, cell: u64) -> Option<u64> {
     };
     match (from, to) {
         (Type::Bf16, Type::F32) => Some((cell & 0xffff) << 16),
-        (Type::F32, Type::Tf32) => Some(cell & 0xffff_e000),
         (Type::F32, Type::F64) if cvt.ftz => Some(0x7fff_ffff_e000_0000),
         (Type::F32, Type::F64) => {
             Some(quiet(cell >> 31 & 1, (cell & 0x7f_ffff) << 29, 0x7ff << 52, 64))
         }
         (Type::F16, Type::F64) => {
             Some(quiet(cell >> 15 & 1, (cell & 0x3ff) << 42, 0x7ff << 52, 64))
+        }
+        (Type::Bf16, Type::F64) => {
+            Some(quiet(cell >> 15 & 1, (cell & 0x7f) << 45, 0x7ff << 52, 64))
         }
         (Type::F64, Type::F32) => Some(quiet(cell >> 63, cell >> 29 & 0x7f_ffff, 0xff << 23, 32)),
         (Type::F64, Type::F16) => Some(quiet(cell >> 63, cell >> 42 & 0x3ff, 0x1f << 10, 16)),

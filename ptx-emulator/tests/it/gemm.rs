@@ -65,6 +65,7 @@ fn map(
         extents: vec![columns, rows],
         strides: vec![columns * u64::from(element.bytes())],
         box_extents: vec![box_columns, box_rows],
+        element_strides: vec![1; 2],
         swizzle: Swizzle::B128,
         nan_fill: false,
     }

@@ -147,7 +147,7 @@ fn bulk_copies_need_their_alignment_and_size() {
 
 #[test]
 fn tensor_copies_fill_what_lies_outside() {
-    // A 6 x 3 tensor of u32 (rows of 32 bytes), a box of 8 x 2 at (-2, 2): row 2, columns -2..6, and row 3.
+    // A 6 x 3 tensor of u32 (rows of 32 bytes), a box of 8 x 2 at (-4, 2): row 2, columns -4..4, and row 3.
     let body = "add.u32 %r2, %r1, 128; mbarrier.init.shared::cta.b64 [%r1], 1;
         mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 64;
         cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r2], [%rd3, {%r5, 2}], [%r1];
@@ -155,7 +155,7 @@ fn tensor_copies_fill_what_lies_outside() {
         mov.u32 %r3, 0; C: add.u32 %r4, %r2, %r3; ld.shared.u32 %r6, [%r4]; cvt.u64.u32 %rd4, %r3; add.s64 %rd5, %rd1, %rd4;
         st.global.u32 [%rd5], %r6; add.u32 %r3, %r3, 4; setp.lt.u32 %p2, %r3, 64; @%p2 bra C;";
     let text = entry(&format!(
-        "{START} mov.u32 %r5, -2; mov.b64 %rd3, map; cvta.param.u64 %rd3, %rd3; {body} ret;"
+        "{START} mov.u32 %r5, -4; mov.b64 %rd3, map; cvta.param.u64 %rd3, %rd3; {body} ret;"
     ))
     .replace("k(.param .u64 k_param_0", "k(.param .align 64 .b8 map[128], .param .u64 k_param_0");
     let device = Device::new(&text);
@@ -169,6 +169,7 @@ fn tensor_copies_fill_what_lies_outside() {
         extents: vec![6, 3],
         strides: vec![32],
         box_extents: vec![8, 2],
+        element_strides: vec![1; 2],
         swizzle: Swizzle::None,
         nan_fill: false,
     };
@@ -179,7 +180,7 @@ fn tensor_copies_fill_what_lies_outside() {
         .program
         .launch("k", &launch(1), &params, &Options::default())
         .unwrap_or_else(|e| panic!("{e}"));
-    let expected = [0, 0, 20, 21, 22, 23, 24, 25, 0, 0, 0, 0, 0, 0, 0, 0];
+    let expected = [0, 0, 0, 0, 20, 21, 22, 23, 0, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(device.download::<u32>(out, 16), expected);
 }
 

@@ -32,20 +32,7 @@ pub(in crate::exec) fn tensor(
             maps[lane]
         };
         let map = read_map(cluster, warp, at, lane)?;
-        let pool = &function.pool
-            [op.coordinates.at as usize..(op.coordinates.at + op.coordinates.len) as usize];
-        let coordinates: Vec<i64> = pool
-            .iter()
-            .map(|c| i64::from(f.lane(c.unwrap_or(Src::Imm(0)), lane) as u32 as i32))
-            .collect();
-        if coordinates.len() != map.extents.len() {
-            let message = format!(
-                "a tensor map of rank {} is used with {} coordinates",
-                map.extents.len(),
-                coordinates.len()
-            );
-            return Err(misuse(message, lane));
-        }
+        let coordinates = start_of_box(f, function, op, &map, lane)?;
         let access = if op.load { WRITE } else { READ };
         let (block, start) = shared_place(cluster, warp, shared[lane], 128, access, lane)?;
         let last = shared[lane] + u64::from(map.box_bytes() - CHUNK);
@@ -71,6 +58,41 @@ pub(in crate::exec) fn tensor(
         issue(cluster, warp, job, lane)?;
     }
     Ok(())
+}
+
+/// Coordinates of a box's first element, and what the hardware asks of them.
+fn start_of_box(
+    f: &Frame,
+    function: &Function,
+    op: &TensorCopy,
+    map: &TensorMap,
+    lane: usize,
+) -> Result<Vec<i64>, Box<Fault>> {
+    let pool = &function.pool
+        [op.coordinates.at as usize..(op.coordinates.at + op.coordinates.len) as usize];
+    let coordinates: Vec<i64> = pool
+        .iter()
+        .map(|c| i64::from(f.lane(c.unwrap_or(Src::Imm(0)), lane) as u32 as i32))
+        .collect();
+    let rank = map.extents.len();
+    if coordinates.len() != rank {
+        let found = coordinates.len();
+        let message = format!("a tensor map of rank {rank} is used with {found} coordinates");
+        return Err(misuse(message, lane));
+    }
+    let first = coordinates[0] * i64::from(map.element.bytes());
+    if first % i64::from(CHUNK) != 0 {
+        let message = format!(
+            "a tensor copy begins {first} bytes into the innermost dimension, not at a multiple of {CHUNK}"
+        );
+        return Err(misuse(message, lane));
+    }
+    if let Some(negative) = coordinates.iter().find(|c| !op.load && **c < 0) {
+        let message =
+            format!("a tensor copy to global memory begins at the negative coordinate {negative}");
+        return Err(misuse(message, lane));
+    }
+    Ok(coordinates)
 }
 
 /// The type in which a reduction of such elements computes.
@@ -122,7 +144,8 @@ fn plan(
 ) -> Result<(Vec<Chunk>, Far), Box<Fault>> {
     let width = map.element.bytes();
     let row = map.box_extents[0] * width;
-    let rows = map.box_extents[1..].iter().product::<u32>();
+    let moved = map.moved();
+    let rows = moved[1..].iter().product::<u32>();
     let per_chunk = i64::from(CHUNK / width);
     let mut chunks = Vec::with_capacity((rows * row / CHUNK) as usize);
     let mut far = Far::Nothing;
@@ -130,10 +153,10 @@ fn plan(
         let mut rest = r;
         let mut inside = true;
         let mut offset = 0u64;
-        let axes = map.box_extents.iter().zip(&map.extents).zip(start).skip(1).zip(&map.strides);
-        for (((extent, size), first), stride) in axes {
-            let at = first + i64::from(rest % extent);
-            rest /= extent;
+        for (axis, stride) in map.strides.iter().enumerate().map(|(i, stride)| (i + 1, stride)) {
+            let (size, step) = (&map.extents[axis], map.element_strides[axis]);
+            let at = start[axis] + i64::from(rest % moved[axis] * step);
+            rest /= moved[axis];
             inside &= at >= 0 && (at as u64) < *size;
             offset = offset.wrapping_add((at as u64).wrapping_mul(*stride));
         }
@@ -142,27 +165,16 @@ fn plan(
             let at = map.swizzle.apply(at);
             let x = start[0] + i64::from(c) * per_chunk;
             let end = map.extents[0] as i64;
-            let partial_front = x < 0 && x + per_chunk > 0;
             let valid =
                 if inside && x >= 0 { (end - x).clamp(0, per_chunk) as u32 * width } else { 0 };
-            if inside && partial_front {
-                // Elements before the first lie in a chunk with elements behind it: element by element.
-                front_chunk(
-                    cluster,
-                    warp,
-                    map,
-                    (x, offset, at),
-                    (&mut chunks, &mut far),
-                    (load, lane),
-                )?;
-                continue;
-            }
             if valid == 0 {
                 if load {
                     chunks.push(Chunk { shared: at, far: 0, valid: 0 });
                 }
                 continue;
             }
+            // What is written is written in whole chunks: the padding behind a row's last element changes too.
+            let valid = if load { valid } else { CHUNK };
             let global = map.address.wrapping_add(offset).wrapping_add(x as u64 * u64::from(width));
             let access = if load { READ } else { WRITE };
             let place = memory::locate(cluster, warp, Space::Global, global, width, access, lane)?;
@@ -180,31 +192,4 @@ fn plan(
         }
     }
     Ok((chunks, far))
-}
-
-/// A chunk whose first elements lie before the tensor's first: filled, then its existing elements one by one.
-fn front_chunk(
-    cluster: &mut Cluster<'_>,
-    warp: &mut Warp,
-    map: &TensorMap,
-    (x, offset, at): (i64, u64, u32),
-    (chunks, far): (&mut Vec<Chunk>, &mut Far),
-    (load, lane): (bool, usize),
-) -> Result<(), Box<Fault>> {
-    let width = map.element.bytes();
-    if load {
-        chunks.push(Chunk { shared: at, far: 0, valid: 0 });
-    }
-    for e in 0..i64::from(CHUNK / width) {
-        if x + e < 0 || x + e >= map.extents[0] as i64 {
-            continue;
-        }
-        let global =
-            map.address.wrapping_add(offset).wrapping_add((x + e) as u64 * u64::from(width));
-        let access = if load { READ } else { WRITE };
-        let place = memory::locate(cluster, warp, Space::Global, global, width, access, lane)?;
-        let offset = join_far(cluster, far, place, lane)?;
-        chunks.push(Chunk { shared: at + e as u32 * width, far: offset, valid: width as u8 });
-    }
-    Ok(())
 }

@@ -1,9 +1,121 @@
 //! What a case is, and where its inputs come from.
 
-use super::{scalar_cases, warp_cases, wide_cases};
+use super::{
+    async_cases, bulk_cases, cluster_cases, convert_cases, matrix_cases, scalar_cases,
+    tensor_cases, warp_cases, warpgroup_cases, wide_cases,
+};
+use ptx_emulator::{ElementType, Swizzle, TensorMap};
 
-/// Threads of a case: four blocks of 128.
-pub(crate) const THREADS: usize = 512;
+/// How a case is launched, and how much it reads and writes.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) blocks: u32,
+    pub(crate) threads: u32,
+    /// Blocks of a cluster.
+    pub(crate) cluster: u32,
+    /// Input words a thread.
+    pub(crate) words: usize,
+    /// Output words a thread.
+    pub(crate) results: usize,
+    /// The body writes its results itself; otherwise the value of `%do`, `%ro`, `%ho` or `%po` is the result.
+    pub(crate) stores: bool,
+    /// Tensor map, the entry's third parameter.
+    pub(crate) map: Option<Map>,
+}
+
+impl Shape {
+    /// Four blocks of 128 threads, three words in and one out.
+    pub(crate) const SCALAR: Shape = Shape {
+        blocks: 4,
+        threads: 128,
+        cluster: 1,
+        words: 3,
+        results: 1,
+        stores: false,
+        map: None,
+    };
+
+    /// One block of `threads`, whose body stores `results` words a thread.
+    pub(crate) fn block(threads: u32, words: usize, results: usize) -> Shape {
+        Shape { blocks: 1, threads, words, results, stores: true, ..Shape::SCALAR }
+    }
+
+    /// A cluster of two blocks of 128 threads, whose body stores `results` words a thread.
+    pub(crate) fn pair(words: usize, results: usize) -> Shape {
+        Shape { blocks: 2, cluster: 2, ..Shape::block(128, words, results) }
+    }
+
+    /// All threads.
+    pub(crate) fn count(&self) -> usize {
+        (self.blocks * self.threads) as usize
+    }
+}
+
+/// A tensor map over the input or the output buffer; the rest as the driver's call takes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Map {
+    pub(crate) output: bool,
+    pub(crate) element: ElementType,
+    pub(crate) offset: u64,
+    pub(crate) extents: Vec<u64>,
+    pub(crate) strides: Vec<u64>,
+    pub(crate) box_extents: Vec<u32>,
+    pub(crate) element_strides: Vec<u32>,
+    pub(crate) swizzle: Swizzle,
+    pub(crate) nan_fill: bool,
+    /// `CUtensorMapL2promotion`, which changes no result.
+    pub(crate) promotion: u32,
+}
+
+impl Map {
+    /// The map of this emulator, for buffers at these addresses.
+    pub(crate) fn tensor_map(&self, input: u64, output: u64) -> TensorMap {
+        TensorMap {
+            element: self.element,
+            address: self.offset + if self.output { output } else { input },
+            extents: self.extents.clone(),
+            strides: self.strides.clone(),
+            box_extents: self.box_extents.clone(),
+            element_strides: self.element_strides.clone(),
+            swizzle: self.swizzle,
+            nan_fill: self.nan_fill,
+        }
+    }
+
+    /// The driver's parameters, for `run.py`.
+    pub(crate) fn json(&self) -> String {
+        let swizzle = match self.swizzle {
+            Swizzle::None => 0,
+            Swizzle::B32 => 1,
+            Swizzle::B64 => 2,
+            Swizzle::B128 => 3,
+        };
+        use ElementType as E;
+        let element = match self.element {
+            E::U8 => 0,
+            E::U16 => 1,
+            E::U32 => 2,
+            E::I32 => 3,
+            E::U64 => 4,
+            E::I64 => 5,
+            E::F16 => 6,
+            E::F32 => 7,
+            E::F64 => 8,
+            E::Bf16 => 9,
+        };
+        format!(
+            r#"{{"output": {}, "element": {element}, "offset": {}, "extents": {:?}, "strides": {:?}, "box": {:?}, "element_strides": {:?}, "swizzle": {swizzle}, "nan": {}, "promotion": {}}}"#,
+            self.output,
+            self.offset,
+            self.extents,
+            self.strides,
+            self.box_extents,
+            self.element_strides,
+            self.nan_fill,
+            self.promotion
+        )
+    }
+}
 
 /// How results compare.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +126,12 @@ pub(crate) enum Kind {
         half: u8,
         relative: f64,
         absolute: f64,
+    },
+    /// Sums of products that are not exact: each value of the type (0 single, 1 half, 3 double) may be off by `slack`
+    /// times the same sum of magnitudes, and by the rounding of its type.
+    Sum {
+        half: u8,
+        slack: f64,
     },
 }
 
@@ -40,6 +158,25 @@ pub(crate) enum Pool {
     ExactF64,
     /// Eight numbers that are small in e4m3 and in e5m2, with exact sums of products.
     ExactFp8,
+    /// Random numbers of moderate size, whose sums of products round.
+    RandomF16,
+    RandomBf16,
+    RandomTf32,
+    RandomF64,
+    RandomFp8,
+}
+
+impl Pool {
+    /// What keeps of a word the elements' magnitudes.
+    pub(crate) fn magnitude(self) -> u64 {
+        match self {
+            Pool::RandomF16 | Pool::RandomBf16 => 0x7fff_7fff_7fff_7fff,
+            Pool::RandomTf32 => 0x7fff_ffff_7fff_ffff,
+            Pool::RandomFp8 => 0x7f7f_7f7f_7f7f_7f7f,
+            Pool::RandomF64 => u64::MAX >> 1,
+            _ => u64::MAX,
+        }
+    }
 }
 
 /// One instruction under test.
@@ -49,6 +186,9 @@ pub(crate) struct Case {
     pub(crate) body: String,
     pub(crate) pools: [Pool; 3],
     pub(crate) kind: Kind,
+    pub(crate) shape: Shape,
+    /// Where the inputs' random sequence starts.
+    seed: u64,
 }
 
 struct Random(u64);
@@ -169,13 +309,28 @@ fn value(pool: Pool, r: &mut Random) -> u64 {
         Pool::ExactF64 => f64::from(exact(r)).to_bits(),
         Pool::ExactFp8 => (0..8)
             .fold(0, |word, _| word << 8 | r.pick(&[0, 0x38, 0x3c, 0x40, 0x44, 0xb8, 0xbc, 0xc0])),
+        Pool::RandomF16 => lanes16(r, |r| (r.next() & 0x83ff) | (10 + r.next() % 9) << 10),
+        Pool::RandomBf16 => lanes16(r, |r| (r.next() & 0x807f) | (120 + r.next() % 12) << 7),
+        Pool::RandomTf32 => {
+            let one = |r: &mut Random| (r.next() & 0x807f_ffff) | (120 + r.next() % 12) << 23;
+            one(r) | one(r) << 32
+        }
+        Pool::RandomF64 => {
+            (r.next() & (0x800f << 48 | 0xffff_ffff_ffff)) | (1015 + r.next() % 16) << 52
+        }
+        Pool::RandomFp8 => {
+            (0..8).fold(0, |word, _| word << 8 | (r.next() & 0x80) | (0x20 + r.next() % 0x30))
+        }
     }
 }
 
-/// Three words a thread.
-pub(crate) fn inputs(case: &Case, number: usize) -> Vec<u64> {
-    let mut random = Random(number as u64 * 1_000_003 + 17);
-    (0..THREADS).flat_map(|_| case.pools.map(|pool| value(pool, &mut random))).collect()
+/// A case's input words, thread after thread.
+pub(crate) fn inputs(case: &Case) -> Vec<u64> {
+    let mut random = Random(case.seed * 1_000_003 + 17);
+    (0..case.shape.count())
+        .flat_map(|_| 0..case.shape.words)
+        .map(|i| value(case.pools[i % 3], &mut random))
+        .collect()
 }
 
 pub(crate) struct List(Vec<Case>);
@@ -186,11 +341,26 @@ impl List {
     }
 
     pub(crate) fn add_kind(&mut self, body: &str, pools: [Pool; 3], kind: Kind) {
+        self.push(body, body, pools, kind, Shape::SCALAR);
+    }
+
+    /// Adds a case of any shape under a name of its own.
+    pub(crate) fn push(
+        &mut self,
+        name: &str,
+        body: &str,
+        pools: [Pool; 3],
+        kind: Kind,
+        shape: Shape,
+    ) {
         self.0.push(Case {
-            name: body.replace(['\n', '\t'], " "),
+            name: name.replace(['\n', '\t'], " "),
             body: body.to_owned(),
             pools,
             kind,
+            // Cases of unusual shape share their inputs, which keeps the suite small.
+            seed: if shape.stores { shape.words as u64 } else { self.0.len() as u64 },
+            shape,
         });
     }
 }
@@ -207,8 +377,21 @@ pub(crate) fn all() -> Vec<Case> {
     scalar_cases::comparisons(&mut list);
     scalar_cases::approximations(&mut list);
     warp_cases::exchanges(&mut list);
-    warp_cases::matrices(&mut list);
     wide_cases::atomics(&mut list);
-    wide_cases::warpgroups(&mut list);
+    convert_cases::conversions(&mut list);
+    matrix_cases::products(&mut list);
+    matrix_cases::tiles(&mut list);
+    warpgroup_cases::products(&mut list);
+    async_cases::objects(&mut list);
+    bulk_cases::copies(&mut list);
+    cluster_cases::exchanges(&mut list);
+    warp_cases::halves_of_warps(&mut list);
+    wide_cases::more_atomics(&mut list);
+    scalar_cases::tables(&mut list);
+    tensor_cases::copies(&mut list);
+    let mut names = std::collections::HashSet::new();
+    for case in &list.0 {
+        assert!(names.insert(&case.name), "two cases have the name {}", case.name);
+    }
     list.0
 }

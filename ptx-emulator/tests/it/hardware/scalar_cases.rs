@@ -315,6 +315,9 @@ pub(super) fn approximations(l: &mut List) {
         ("ex2.approx.ftz.f32", F32Near, single(2.5 * ulp, 0.0)),
         ("lg2.approx.f32", F32, single(2f64.powf(-22.6), 2f64.powf(-22.6))),
         ("sin.approx.f32", F32Near, single(0.0, 2f64.powf(-8.0))),
+        ("cos.approx.f32", F32Near, single(0.0, 2f64.powf(-8.0))),
+        ("rsqrt.approx.ftz.f32", F32, single(2f64.powf(-22.4), 0.0)),
+        ("lg2.approx.ftz.f32", F32, single(2f64.powf(-22.6), 2f64.powf(-22.6))),
         ("tanh.approx.f32", F32, single(2f64.powf(-10.9), 0.0)),
     ] {
         l.add_kind(&format!("{op} %ro, %ra;"), [pool; 3], kind);
@@ -351,4 +354,61 @@ pub(super) fn approximations(l: &mut List) {
         [F64; 3],
         Kind::Approx { half: 3, relative: 2f64.powi(-19), absolute: 0.0 },
     );
+}
+
+/// Whole truth tables and selectors, and what the lists above leave out.
+pub(super) fn tables(l: &mut List) {
+    use super::cases::Shape;
+    use Pool::{Bf16, F16, F64, Int, Small};
+    for group in 0..16 {
+        let mut body = "mov.u64 %do, 0;".to_owned();
+        for table in group * 16..group * 16 + 16 {
+            body += &format!(
+                " lop3.b32 %t1, %ra, %rb, %rc, {table}; cvt.u64.u32 %at, %t1; mad.lo.u64 %do, %do, 1000003, %at;"
+            );
+        }
+        let name = format!("lop3.b32 tables {} to {}", group * 16, group * 16 + 15);
+        l.push(&name, &body, [Int; 3], Kind::Exact, Shape::SCALAR);
+    }
+    for mode in ["", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"] {
+        let mut body = "mov.u64 %do, 0;".to_owned();
+        let selectors: Vec<u32> = match mode {
+            "" => (0..64).map(|i| i * 0x0419 + 0x3210).collect(),
+            _ => (0..4).collect(),
+        };
+        for selector in selectors {
+            body += &format!(
+                " prmt.b32{mode} %t1, %ra, %rb, {}; cvt.u64.u32 %at, %t1; mad.lo.u64 %do, %do, 1000003, %at;",
+                selector & 0xffff
+            );
+        }
+        l.push(&format!("prmt.b32{mode} selectors"), &body, [Int; 3], Kind::Exact, Shape::SCALAR);
+    }
+    for body in [
+        "mad.lo.cc.u32 %t1, %ra, %rb, %rc; madc.hi.cc.u32 %t2, %ra, %rb, %sa; addc.u32 %t3, 0, 0; mov.b64 %do, {%t2, %t3};",
+        "mad.lo.cc.u64 %at, %da, %db, %dc; madc.hi.u64 %do, %da, %db, 0;",
+        "add.cc.u32 %t1, %ra, %rb; addc.cc.u32 %t2, %sa, %sb; addc.u32 %t3, %rc, 0; mov.b64 %do, {%t2, %t3};",
+        "sub.cc.u32 %t1, %ra, %rb; subc.cc.u32 %t2, %sa, %sb; subc.u32 %t3, %rc, 0; mov.b64 %do, {%t2, %t3};",
+    ] {
+        l.add(body, [Int; 3]);
+    }
+    for offset in [-32, -7, -2, 2, 3, 9, 32] {
+        l.add(
+            &format!("and.b32 %rb, %rb, 31; fns.b32 %ro, %ra, %rb, {offset};"),
+            [Int, Small, Int],
+        );
+    }
+    for (ty, pool) in [("f16", F16), ("bf16", Bf16)] {
+        // Signs of NaN are unspecified: keep them out.
+        let number = format!("setp.nan.{ty} %pq, %ha, %ha; selp.b16 %ha, 0, %ha, %pq;");
+        l.add(&format!("{number} neg.{ty} %ho, %ha;"), [pool; 3]);
+        l.add(&format!("{number} abs.{ty} %ho, %ha;"), [pool; 3]);
+    }
+    let number = "setp.nan.f64 %pq, %da, %da; selp.b64 %da, 0, %da, %pq; setp.nan.f64 %pq, %db, %db; selp.b64 %db, 0, %db, %pq;";
+    for body in ["neg.f64 %do, %da;", "abs.f64 %do, %da;", "copysign.f64 %do, %da, %db;"] {
+        l.add(&format!("{number} {body}"), [F64; 3]);
+    }
+    for property in ["finite", "infinite", "number", "notanumber", "normal", "subnormal"] {
+        l.add(&format!("testp.{property}.f64 %po, %da;"), [F64; 3]);
+    }
 }

@@ -1,6 +1,6 @@
-//! Cases in which the lanes of a warp exchange values or multiply matrices.
+//! Cases in which the lanes of a warp exchange values.
 
-use super::cases::{List, Pool};
+use super::cases::{Kind, List, Pool, Shape};
 
 pub(super) fn exchanges(l: &mut List) {
     use Pool::{Int, Small};
@@ -33,50 +33,54 @@ pub(super) fn exchanges(l: &mut List) {
     ] {
         l.add(body, [Int; 3]);
     }
-    // A tile of sixteen bytes a lane, written and read back as matrices; a block's four warps have a KiB each.
-    let tile = "mov.u32 %t0, %tid.x; shl.b32 %t1, %t0, 4; and.b32 %t1, %t1, 0x1ff; shr.u32 %t2, %t0, 5; shl.b32 %t2, %t2, 10; add.u32 %t1, %t1, %t2; mov.u32 %t3, tile; add.u32 %t1, %t1, %t3;";
-    for trans in ["", ".trans"] {
-        l.add(
-            &format!("{tile} st.shared.v4.b32 [%t1], {{%ra, %sa, %rb, %sb}}; bar.sync 0; ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%t4, %t5, %t6, %t7}}, [%t1]; mad.lo.u32 %t4, %t5, 3, %t4; mad.lo.u32 %t6, %t7, 5, %t6; mov.b64 %do, {{%t4, %t6}};"),
-            [Int; 3],
-        );
-        l.add(
-            &format!("{tile} stmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 [%t1], {{%ra, %sa, %rb, %sb}}; bar.sync 0; ld.shared.v4.b32 {{%t4, %t5, %t6, %t7}}, [%t1]; mad.lo.u32 %t4, %t5, 3, %t4; mad.lo.u32 %t6, %t7, 5, %t6; mov.b64 %do, {{%t4, %t6}};"),
-            [Int; 3],
-        );
-    }
 }
 
-pub(super) fn matrices(l: &mut List) {
-    use Pool::{ExactBf16, ExactF16, ExactF64, ExactTf32, Int};
-    let zero = "mov.b32 %t8, 0; mov.b32 %t9, 0; mov.b32 %t10, 0; mov.b32 %t11, 0;";
-    let four = "{%t4, %t5, %t6, %t7}";
-    let acc = "{%t8, %t9, %t10, %t11}";
-    let outputs = ["mov.b64 %do, {%t4, %t5};", "mov.b64 %do, {%t6, %t7};"];
-    for out in outputs {
-        for (shape, types, pool) in [
-            ("m16n8k16", "f32.f16.f16.f32", ExactF16),
-            ("m16n8k16", "f32.bf16.bf16.f32", ExactBf16),
-            ("m16n8k8", "f32.tf32.tf32.f32", ExactTf32),
-            ("m16n8k32", "s32.s8.s8.s32", Int),
-            ("m16n8k32", "s32.u8.s8.s32", Int),
-            ("m16n8k32", "s32.u8.u8.s32", Int),
-        ] {
-            l.add(&format!("{zero} mma.sync.aligned.{shape}.row.col.{types} {four}, {{%ra, %sa, %rb, %sb}}, {{%rc, %sc}}, {acc}; {out}"), [pool; 3]);
-        }
-        for (shape, types, pool) in [
-            ("m16n8k8", "f32.f16.f16.f32", ExactF16),
-            ("m16n8k8", "f32.bf16.bf16.f32", ExactBf16),
-            ("m16n8k4", "f32.tf32.tf32.f32", ExactTf32),
-            ("m16n8k16", "s32.s8.u8.s32", Int),
-        ] {
-            l.add(&format!("{zero} mma.sync.aligned.{shape}.row.col.{types} {four}, {{%ra, %sa}}, {{%rc}}, {acc}; {out}"), [pool; 3]);
+/// Exchanges among parts of a warp, each part with its own member mask.
+pub(super) fn halves_of_warps(l: &mut List) {
+    use Pool::Int;
+    let mut ops: Vec<String> = Vec::new();
+    for op in ["add", "min", "max"] {
+        for ty in ["u32", "s32"] {
+            ops.push(format!("redux.sync.{op}.{ty} %v2, %ra, %v1;"));
         }
     }
-    l.add("mov.b32 %t8, 0; mov.b32 %t9, 0; mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%t4, %t5}, {%ra, %sa, %rb, %sb}, {%rc, %sc}, {%t8, %t9}; mov.b64 %do, {%t4, %t5};", [ExactF16; 3]);
-    l.add("mov.b32 %t8, 0; mov.b32 %t9, 0; mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%t4, %t5}, {%ra}, {%rb}, {%rc, %sc}; mov.b64 %do, {%t4, %t5};", [Int; 3]);
-    l.add("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32 {%t4, %t5, %t6, %t7}, {%ra, %sa, %rb, %sb}, {%rc, %sc}, {%ra, %rb, %ra, %rb}; mov.b64 %do, {%t4, %t7};", [Int; 3]);
-    l.add(".reg .b64 %q<2>; mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%q0, %q1}, {%da}, {%db}, {%dc, %da}; mov.b64 {%t4, %t5}, %q1; mov.b64 {%t6, %t7}, %q0; mov.b64 %do, {%t5, %t7};", [ExactF64; 3]);
-    l.add(".reg .b64 %q<4>; mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%q0, %q1, %q2, %q3}, {%da, %db, %dc, %da}, {%db, %dc}, {%da, %db, %dc, %da}; mov.b64 {%t4, %t5}, %q1; mov.b64 {%t6, %t7}, %q2; mov.b64 %do, {%t5, %t7};", [ExactF64; 3]);
-    l.add(".reg .b64 %q<4>; mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%q0, %q1, %q2, %q3}, {%da, %db, %dc, %da, %dc, %da, %db, %db}, {%db, %dc, %da, %db}, {%da, %db, %dc, %da}; mov.b64 {%t4, %t5}, %q0; mov.b64 {%t6, %t7}, %q3; mov.b64 %do, {%t5, %t7};", [ExactF64; 3]);
+    for op in ["and", "or", "xor"] {
+        ops.push(format!("redux.sync.{op}.b32 %v2, %ra, %v1;"));
+    }
+    for (op, take) in [("any", 3), ("all", 31), ("uni", 0)] {
+        ops.push(format!("and.b32 %v3, %ra, {take}; setp.ne.u32 %k1, %v3, 0; vote.sync.{op}.pred %k1, %k1, %v1; selp.b32 %v2, 1, 0, %k1;"));
+    }
+    for body in [
+        "vote.sync.ballot.b32 %v2, %pa, %v1;",
+        "and.b32 %v3, %ra, 3; match.any.sync.b32 %v2, %v3, %v1;",
+        "and.b64 %at, %da, 1; match.any.sync.b64 %v2, %at, %v1;",
+        "and.b32 %v3, %ra, 0; match.all.sync.b32 %v2|%k1, %v3, %v1; selp.b32 %v2, %v2, 7, %k1;",
+        "match.all.sync.b64 %v2|%k1, %da, %v1; selp.b32 %v2, %v2, 7, %k1;",
+        "elect.sync %v2|%k1, %v1; selp.b32 %v2, 100, %v2, %k1;",
+    ] {
+        ops.push(body.to_owned());
+    }
+    for (mode, c) in [("up", "0x1000"), ("down", "0x100f"), ("bfly", "0x100f"), ("idx", "0x100f")] {
+        ops.push(format!("and.b32 %v3, %sa, 15; shfl.sync.{mode}.b32 %v2|%k1, %ra, %v3, {c}, %v1; selp.b32 %v3, 1, 0, %k1; mad.lo.u32 %v2, %v2, 2, %v3;"));
+    }
+    for op in &ops {
+        for (name, choose, masks) in [
+            ("lower and upper half", "setp.lt.u32 %k0, %v0, 16;", [0xffff_0000u32, 0xffff]),
+            (
+                "odd and even",
+                "and.b32 %v3, %v0, 1; setp.eq.u32 %k0, %v3, 0;",
+                [0xaaaa_aaaa, 0x5555_5555],
+            ),
+            ("lane 5 and the rest", "setp.eq.u32 %k0, %v0, 5;", [!32, 32]),
+        ] {
+            if op.contains("shfl") && !name.starts_with("lower") {
+                continue;
+            }
+            let body = format!(
+                ".reg .b32 %v<4>; .reg .pred %k<2>; mov.u32 %v0, %laneid; {choose} @%k0 bra B; mov.u32 %v1, {}; {op} bra E; B: mov.u32 %v1, {}; {op} E: mov.u32 %ro, %v2;",
+                masks[0], masks[1]
+            );
+            l.push(&format!("{name}: {op}"), &body, [Int; 3], Kind::Exact, Shape::SCALAR);
+        }
+    }
 }

@@ -1,6 +1,6 @@
-//! Cases of atomics, on a thread's own place, and of warpgroup-wide products with every descriptor layout.
+//! Cases of atomics: on a thread's own place, and on one that a block shares.
 
-use super::cases::{List, Pool};
+use super::cases::{Kind, List, Pool, Shape};
 
 /// Old and new value of each atomic operation, in global and in shared memory.
 pub(super) fn atomics(l: &mut List) {
@@ -49,103 +49,141 @@ pub(super) fn atomics(l: &mut List) {
     }
 }
 
-/// How an operand lies in shared memory: swizzle code, leading and stride offsets, whether its rows are the fast
-/// dimension.
-type Layout = (u64, u64, u64, bool);
-
-const K_MAJOR: [Layout; 4] =
-    [(0, 128, 256, false), (1, 16, 1024, false), (2, 16, 512, false), (3, 16, 256, false)];
-const ROW_MAJOR: [Layout; 4] =
-    [(0, 1024, 128, true), (1, 4096, 1024, true), (2, 2048, 512, true), (3, 1024, 256, true)];
-
-fn descriptor((swizzle, leading, stride, _): Layout) -> u64 {
-    leading >> 4 << 16 | stride >> 4 << 32 | swizzle << 62
-}
-
-/// Fills the tile with the inputs, in a period of three KiB, and hands it to the asynchronous proxy. %t3: the tile's
-/// address in a descriptor.
-fn fill() -> String {
-    let mut text = "mov.u32 %t1, tile; mov.u32 %t2, %tid.x; mad.lo.u32 %t2, %t2, 8, %t1; shr.u32 %t3, %t1, 4; and.b32 %t3, %t3, 0x3fff; cvt.u64.u32 %in, %t3;".to_owned();
-    for i in 0..24 {
-        let from = ["%da", "%db", "%dc"][i % 3];
-        text += &format!(" st.shared.b64 [%t2+{}], {from};", i * 1024);
-    }
-    text + " fence.proxy.async.shared::cta; bar.sync 0;"
-}
-
-/// All accumulators of a lane in one word.
-fn gather(count: usize) -> String {
-    let mut text = "mov.b32 %t4, 0; mov.b32 %t5, 0;".to_owned();
-    for i in 0..count {
-        let sum = 4 + i % 2;
-        text += &format!(" mad.lo.u32 %t{sum}, %t{sum}, 1000003, %u{i};");
-    }
-    text + " mov.b64 %do, {%t4, %t5};"
-}
-
-fn product(shape: &str, types: &str, count: usize, a: &str, b: u64, rest: &str) -> String {
-    let regs: Vec<String> = (0..count).map(|i| format!("%u{i}")).collect();
-    let zeros: String = regs.iter().map(|r| format!(" mov.b32 {r}, 0;")).collect();
-    format!(
-        ".reg .b32 %u<{count}>;{zeros} {} or.b64 %at, %in, {b:#x}; add.u64 %at, %at, 0x200; wgmma.fence.sync.aligned; \
-         wgmma.mma_async.sync.aligned.{shape}.{types} {{{}}}, {a}, %at, {rest}; wgmma.commit_group.sync.aligned; \
-         wgmma.wait_group.sync.aligned 0; {}",
-        fill(),
-        regs.join(", "),
-        gather(count)
-    )
-}
-
-/// `wgmma.mma_async` in every type and layout; B begins 8 KiB behind A.
-pub(super) fn warpgroups(l: &mut List) {
-    use Pool::{ExactBf16, ExactF16, ExactFp8, ExactTf32, Int};
-    for a in K_MAJOR.iter().chain(&ROW_MAJOR) {
-        for b in K_MAJOR.iter().chain(&ROW_MAJOR) {
-            let trans = format!("%pq, 1, 1, {}, {}", u8::from(a.3), u8::from(b.3));
-            let body = product("m64n32k16", "f32.bf16.bf16", 16, "%db", descriptor(*b), &trans);
-            l.add(&with_a(&body, *a), [ExactBf16; 3]);
-        }
-    }
-    for layout in K_MAJOR {
-        for (shape, types, count, pool, rest) in [
-            ("m64n16k16", "f32.f16.f16", 8, ExactF16, "%pq, 1, -1, 0, 0"),
-            ("m64n16k16", "f16.f16.f16", 4, ExactF16, "%pq, -1, -1, 0, 0"),
-            ("m64n16k8", "f32.tf32.tf32", 8, ExactTf32, "%pq, 1, 1"),
-            ("m64n16k32", "f32.e4m3.e4m3", 8, ExactFp8, "%pq, 1, 1"),
-            ("m64n16k32", "f32.e5m2.e4m3", 8, ExactFp8, "%pq, -1, 1"),
-            ("m64n16k32", "f16.e4m3.e5m2", 4, ExactFp8, "%pq, 1, 1"),
-            ("m64n16k32", "s32.s8.s8", 8, Int, "%pq"),
-            ("m64n16k32", "s32.u8.s8", 8, Int, "%pq"),
-            ("m64n16k32", "s32.u8.u8", 8, Int, "%pq"),
-        ] {
-            let body = product(shape, types, count, "%db", descriptor(layout), rest);
-            l.add(&with_a(&body, layout), [pool; 3]);
-        }
-    }
-    for (shape, types, pool, rest) in [
-        ("m64n16k16", "f32.bf16.bf16", ExactBf16, "%pq, 1, 1, 0"),
-        ("m64n16k16", "f32.f16.f16", ExactF16, "%pq, 1, 1, 0"),
-        ("m64n16k8", "f32.tf32.tf32", ExactTf32, "%pq, 1, 1"),
-        ("m64n16k32", "f32.e4m3.e4m3", ExactFp8, "%pq, 1, 1"),
-        ("m64n16k32", "s32.s8.u8", Int, "%pq"),
+/// Vectors, 16-bit types, 64-bit types in shared memory, `red`, orders and scopes, and places that a block shares.
+pub(super) fn more_atomics(l: &mut List) {
+    use Pool::{Bf16, F16, F32, F64, Int};
+    let mut one = |name: &str, body: &str, pool: Pool| {
+        let body = format!(
+            "st.global.v2.u64 [%out], {{%da, %db}}; st.global.v2.u64 [%out+16], {{%dc, %dc}}; {body}"
+        );
+        l.push(name, &body, [pool; 3], Kind::Exact, Shape::block(128, 4, 4));
+    };
+    for (op, vector, ty, pool, bits) in [
+        ("add", "v2", "f32", F32, 32),
+        ("add", "v4", "f32", F32, 32),
+        ("add.noftz", "v2", "f16", F16, 16),
+        ("min.noftz", "v4", "f16", F16, 16),
+        ("max.noftz", "v8", "f16", F16, 16),
+        ("add.noftz", "v8", "bf16", Bf16, 16),
+        ("min.noftz", "v2", "bf16", Bf16, 16),
+        ("max.noftz", "v4", "bf16", Bf16, 16),
+        ("add.noftz", "v2", "f16x2", F16, 32),
+        ("min.noftz", "v4", "f16x2", F16, 32),
+        ("max.noftz", "v4", "bf16x2", Bf16, 32),
+        ("add.noftz", "v2", "bf16x2", Bf16, 32),
     ] {
-        let body = product(shape, types, 8, "{%t6, %t7, %t8, %t9}", descriptor(K_MAJOR[1]), rest);
-        l.add(&body.replace("wgmma.fence", "xor.b32 %t6, %ra, 0x80000000; xor.b32 %t7, %sa, 0x80000000; xor.b32 %t8, %rb, 0x80000000; xor.b32 %t9, %sb, 0x80000000; setp.eq.u32 %pq, 0, 0; wgmma.fence"), [pool; 3]);
+        let count: usize = vector[1..].parse().unwrap_or(0);
+        let list =
+            |name: &str| (0..count).map(|i| format!("%{name}{i}")).collect::<Vec<_>>().join(", ");
+        let declare = format!(".reg .b{bits} %x<8>, %y<8>; ");
+        let load =
+            (0..count).map(|i| format!("ld.global.b{bits} %x{i}, [%in+{}]; ", 16 + i * bits / 8));
+        let keep =
+            (0..count).map(|i| format!("st.global.b{bits} [%out+{}], %y{i}; ", 16 + i * bits / 8));
+        let (load, keep) = (load.collect::<String>(), keep.collect::<String>());
+        one(
+            &format!("atom.global.{op}.{vector}.{ty}"),
+            &format!(
+                "{declare}{load}atom.global.{op}.{vector}.{ty} {{{}}}, [%out], {{{}}}; {keep}",
+                list("y"),
+                list("x")
+            ),
+            pool,
+        );
+        one(
+            &format!("red.global.{op}.{vector}.{ty}"),
+            &format!("{declare}{load}red.global.{op}.{vector}.{ty} [%out], {{{}}};", list("x")),
+            pool,
+        );
     }
-    // A false scale-d: what the accumulators hold does not count, not even an infinity.
-    let body =
-        product("m64n16k16", "f32.bf16.bf16", 8, "%db", descriptor(K_MAJOR[1]), "%pa, 1, 1, 0, 0");
-    let body = body.replacen(
-        "wgmma.fence",
-        "setp.ne.u32 %pa, 0, 0; mov.b32 %u3, 0x7f800000; wgmma.fence",
-        1,
-    );
-    l.add(&with_a(&body, K_MAJOR[1]), [ExactBf16; 3]);
-}
-
-/// Operand A from the tile's beginning.
-fn with_a(body: &str, layout: Layout) -> String {
-    let prepare =
-        format!("or.b64 %db, %in, {:#x}; setp.eq.u32 %pq, 0, 0; wgmma.fence", descriptor(layout));
-    body.replacen("wgmma.fence", &prepare, 1)
+    for (op, ty, pool, reg) in [
+        ("add.noftz", "f16", F16, "h"),
+        ("add.noftz", "bf16", Bf16, "h"),
+        ("add.noftz", "f16x2", F16, "r"),
+        ("add.noftz", "bf16x2", Bf16, "r"),
+        ("add", "f32", F32, "r"),
+        ("add", "f64", F64, "d"),
+        ("add", "u32", Int, "r"),
+        ("add", "s32", Int, "r"),
+        ("add", "u64", Int, "d"),
+        ("min", "u32", Int, "r"),
+        ("max", "s32", Int, "r"),
+        ("min", "s64", Int, "d"),
+        ("max", "u64", Int, "d"),
+        ("and", "b32", Int, "r"),
+        ("or", "b64", Int, "d"),
+        ("xor", "b64", Int, "d"),
+        ("inc", "u32", Int, "r"),
+        ("dec", "u32", Int, "r"),
+        ("exch", "b32", Int, "r"),
+        ("exch", "b64", Int, "d"),
+    ] {
+        let bits = match reg {
+            "h" => 16,
+            "r" => 32,
+            _ => 64,
+        };
+        // The zero keeps the assembler from seeing the operand as half of a 64-bit register, which it then takes wrongly.
+        let shared = "mov.u32 %t5, %ctaid.x; xor.b32 %rc, %rc, %t5; mov.u32 %t3, tile; mov.u32 %t4, %tid.x; mad.lo.u32 %t3, %t4, 16, %t3; st.shared.v2.u64 [%t3], {%da, %db};";
+        let back = "ld.shared.v2.u64 {%da, %db}, [%t3]; st.global.v2.u64 [%out], {%da, %db};";
+        for scope in ["", ".relaxed.gpu", ".acq_rel.cta", ".release.sys", ".acquire.cluster"] {
+            let atom = format!("atom{scope}");
+            one(
+                &format!("{atom}.global.{op}.{ty}, old too"),
+                &format!(
+                    "{atom}.global.{op}.{ty} %{reg}o, [%out], %{reg}b; st.global.b{bits} [%out+16], %{reg}o;"
+                ),
+                pool,
+            );
+        }
+        one(
+            &format!("atom.shared.{op}.{ty}, old too"),
+            &format!(
+                "{shared} atom.shared.{op}.{ty} %{reg}o, [%t3], %{reg}c; {back} st.global.b{bits} [%out+16], %{reg}o;"
+            ),
+            pool,
+        );
+        one(
+            &format!("atom generic {op}.{ty}"),
+            &format!(
+                "{shared} cvt.u64.u32 %at, %t3; cvta.shared.u64 %at, %at; atom.{op}.{ty} %{reg}o, [%at], %{reg}c; {back} st.global.b{bits} [%out+16], %{reg}o;"
+            ),
+            pool,
+        );
+        if op != "exch" {
+            one(
+                &format!("red.global.{op}.{ty}"),
+                &format!("red.relaxed.gpu.global.{op}.{ty} [%out], %{reg}b;"),
+                pool,
+            );
+            one(
+                &format!("red.shared.{op}.{ty}"),
+                &format!("{shared} red.shared.{op}.{ty} [%t3], %{reg}c; {back}"),
+                pool,
+            );
+        }
+    }
+    for (bits, reg) in [(16, "h"), (32, "r"), (64, "d")] {
+        let body = format!(
+            "and.b32 %t1, %rc, 1; setp.eq.u32 %pq, %t1, 0; selp.b{bits} %{reg}c, %{reg}a, %{reg}c, %pq; atom.global.cas.b{bits} %{reg}o, [%out], %{reg}c, %{reg}b; st.global.b{bits} [%out+16], %{reg}o;"
+        );
+        one(&format!("atom.global.cas.b{bits}, old too"), &body, Int);
+    }
+    // Every thread of the block at one place: the results don't depend on their order.
+    for (op, ty, reg) in [
+        ("add", "u32", "r"),
+        ("add", "u64", "d"),
+        ("min", "s32", "r"),
+        ("max", "u32", "r"),
+        ("min", "u64", "d"),
+        ("max", "s64", "d"),
+        ("and", "b32", "r"),
+        ("or", "b32", "r"),
+        ("xor", "b64", "d"),
+    ] {
+        let body = format!(
+            "mov.u32 %t3, tile; mov.u32 %t4, %tid.x; setp.eq.u32 %pq, %t4, 0; @%pq st.shared.u64 [%t3], 0x7fffff; bar.sync 0; atom.shared.{op}.{ty} %{reg}o, [%t3], %{reg}b; bar.sync 0; ld.shared.u64 %at, [%t3]; st.global.u64 [%out], %at;"
+        );
+        one(&format!("atom.shared.{op}.{ty} of a block"), &body, Int);
+    }
 }

@@ -1,0 +1,127 @@
+//! TMA: tensor copies in every swizzle, inside and across the tensor's borders.
+
+use super::async_cases::wait;
+use super::bulk_cases::{start, tile_out};
+use super::cases::{Kind, List, Map, Pool, Shape};
+use ptx_emulator::{ElementType, Swizzle};
+
+const MAP: &str = "mov.b64 %w3, map; cvta.param.u64 %w3, %w3;";
+
+/// A dense tensor map of the input, its rows `pitch` bytes apart.
+fn map(element: ElementType, extents: &[u64], pitch: u64, box_extents: &[u32]) -> Map {
+    let mut strides = Vec::new();
+    let mut stride = pitch;
+    for extent in &extents[1..] {
+        strides.push(stride);
+        stride *= extent;
+    }
+    Map {
+        output: false,
+        element,
+        offset: 0,
+        extents: extents.to_vec(),
+        strides,
+        box_extents: box_extents.to_vec(),
+        element_strides: vec![1; extents.len()],
+        swizzle: Swizzle::None,
+        nan_fill: false,
+        promotion: 0,
+    }
+}
+
+/// Bytes that a copy moves.
+fn bytes(map: &Map) -> u32 {
+    let steps = map.element_strides.iter().enumerate().map(|(i, s)| if i == 0 { 1 } else { *s });
+    map.element.bytes()
+        * map.box_extents.iter().zip(steps).map(|(b, s)| b.div_ceil(s)).product::<u32>()
+}
+
+fn coordinates(at: &[i32]) -> String {
+    at.iter().map(i32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn words_for(bytes: u32) -> usize {
+    (bytes as usize).div_ceil(1024)
+}
+
+/// Input words a thread: 16 KiB for a block.
+const WORDS: usize = 16;
+
+fn load(l: &mut List, name: &str, map: Map, at: &[i32], pool: Pool) {
+    let (rank, bytes) = (map.extents.len(), bytes(&map));
+    let body = format!(
+        "{} {MAP} @%k0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%t1], {bytes}; @%k0 cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%t2], [%w3, {{{}}}], [%t1]; {} {}",
+        start(words_for(bytes) + 1),
+        coordinates(at),
+        wait("0", "0"),
+        tile_out(0, words_for(bytes) + 1)
+    );
+    let shape = Shape { map: Some(map), ..Shape::block(128, WORDS, words_for(bytes) + 1) };
+    l.push(&format!("tma load {name} at {at:?}"), &body, [pool; 3], Kind::Exact, shape);
+}
+
+/// The output is the tensor, and what no element of the box covers stays as it was. The hardware takes no negative
+/// coordinates here: boxes that have some are only loaded.
+fn store(l: &mut List, name: &str, map: Map, at: &[i32], pool: Pool) {
+    if at.iter().any(|c| *c < 0) {
+        return;
+    }
+    let (rank, bytes) = (map.extents.len(), bytes(&map));
+    let body = format!(
+        "{} {MAP} @%k0 cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [%w3, {{{}}}], [%t2]; @%k0 cp.async.bulk.commit_group; @%k0 cp.async.bulk.wait_group 0;",
+        start(words_for(bytes)),
+        coordinates(at)
+    );
+    let rows = map.extents.last().zip(map.strides.last()).map_or(1024, |(n, pitch)| n * pitch);
+    let results = words_for(rows as u32);
+    let shape =
+        Shape { map: Some(Map { output: true, ..map }), ..Shape::block(128, WORDS, results) };
+    l.push(&format!("tma store {name} at {at:?}"), &body, [pool; 3], Kind::Exact, shape);
+}
+
+const SWIZZLES: [Swizzle; 4] = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128];
+
+fn pool(element: ElementType) -> Pool {
+    match element {
+        ElementType::F16 => Pool::F16,
+        ElementType::Bf16 => Pool::Bf16,
+        ElementType::F32 => Pool::F32,
+        ElementType::F64 => Pool::F64,
+        _ => Pool::Int,
+    }
+}
+
+pub(super) fn copies(l: &mut List) {
+    use ElementType::*;
+    for element in [U8, U16, U32] {
+        let per = 16 / element.bytes();
+        for swizzle in SWIZZLES {
+            // A tensor of 9 rows of a little less than eight chunks; a box of as many chunks as the swizzle spans.
+            let chunks = if swizzle == Swizzle::None { 3 } else { swizzle.span() / 16 };
+            let float = matches!(element, F16 | F32 | F64 | Bf16);
+            // Copies begin at multiples of sixteen bytes: the hardware takes no others.
+            for (nan, at, rest) in [
+                (false, [0, 0], per / 2),
+                (false, [-1, 3], per / 2),
+                (true, [3, -2], per / 2),
+                (true, [6, 4], per / 2),
+                (true, [7, -1], 1),
+                (false, [5, 2], per - 1),
+                (true, [-2, 8], 0),
+            ] {
+                let nan_fill = nan && float;
+                let extents = [u64::from(7 * per + rest), 9];
+                let at = [at[0] * per as i32, at[1]];
+                let map =
+                    Map { swizzle, nan_fill, ..map(element, &extents, 144, &[chunks * per, 11]) };
+                let name = format!(
+                    "{element:?} {swizzle:?} of {}{}",
+                    extents[0],
+                    if nan_fill { " nan" } else { "" }
+                );
+                load(l, &name, map.clone(), &at, pool(element));
+                store(l, &name, map, &at, pool(element));
+            }
+        }
+    }
+}
