@@ -229,6 +229,13 @@ pub fn tile_method(name: &str) -> Option<Word> {
     })
 }
 
+/// The function that does on tiles what a method of that name does on Rust's own numbers, or would do on tiles.
+pub fn function_of_method(name: &str) -> Option<&'static str> {
+    let named = |wanted: Word| FUNCTIONS.iter().find(|(_, w)| *w == wanted).map(|(n, _)| *n);
+    let same = FUNCTIONS.iter().find(|(n, _)| *n == name).map(|(n, _)| *n);
+    same.or_else(|| scalar_method(name).and_then(named))
+}
+
 /// A method that Rust's own numbers have; the meaning is Rust's.
 pub fn scalar_method(name: &str) -> Option<Word> {
     Some(match name {

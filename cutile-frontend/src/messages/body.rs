@@ -19,6 +19,20 @@ pub(crate) fn literal_range(element: Element, least: i128, greatest: i128) -> St
     format!("`{}` doesn't hold this number: it holds {least} to {greatest}", element.name())
 }
 
+pub(crate) fn literal_of(element: Element) -> String {
+    let name = element.name();
+    match element {
+        Element::F16 | Element::BF16 => {
+            format!("Rust has no literals of `{name}`: write `{name}::from_f32(2.0)`")
+        }
+        _ => format!("Rust has no literals of `{name}`: write `convert_scalar::<{name}>(2.0f32)`"),
+    }
+}
+
+pub(crate) fn literal_of_parameter(name: &str, number: &str) -> String {
+    format!("a literal has no type `{name}`: write `convert_scalar::<{name}>({number})`")
+}
+
 pub(crate) fn cast_of_foreign(to: &str) -> String {
     format!("`as` knows Rust's own numbers only: write `convert_scalar::<{to}>(x)`")
 }

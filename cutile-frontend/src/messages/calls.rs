@@ -19,13 +19,25 @@ pub(crate) fn unknown_function(name: &Ident) -> String {
 }
 
 pub(crate) fn unknown_scalar_function(name: &Ident) -> String {
-    format!(
-        "scalars in kernels have no method `{name}`: see the vocabulary for the functions that there are"
-    )
+    let instead = match name.to_string().as_str() {
+        "powi" | "pow" | "checked_pow" | "wrapping_pow" => "multiply, or write `powf` for floats",
+        "clamp" => "write `x.max(least).min(greatest)`",
+        "from" | "into" | "try_from" | "try_into" => "write `as`",
+        "clone" => "use the value itself",
+        "recip" => "write `1.0 / x`",
+        "signum" => "write `if`",
+        "div_euclid" => "write `div_floor(a, b)` if `b` is positive",
+        _ => "see the vocabulary for the functions that there are",
+    };
+    format!("scalars in kernels have no method `{name}`: {instead}")
 }
 
 pub(crate) fn std_function(path: &str) -> String {
     format!("a kernel can't call `{path}`: use the vocabulary, methods of numbers, or a helper")
+}
+
+pub(crate) fn function_of_tiles(name: &str) -> String {
+    format!("what computes on tiles is a function: write `{name}(..)`")
 }
 
 pub(crate) fn no_method(ty: &str, name: &Ident) -> String {

@@ -167,6 +167,11 @@ impl Checker<'_, '_, '_> {
                 self.report.error(e.span, messages::unknown_scalar_function(name));
             } else {
                 self.report.rustc_error(e.span, messages::no_method(&shown, name));
+                if let Some(function) = vocabulary::function_of_method(&text)
+                    && matches!(self.infer.resolve(&ty), Ty::Tile(..))
+                {
+                    self.report.error(e.span, messages::function_of_tiles(function));
+                }
             }
             return Ty::Error;
         };

@@ -1,6 +1,6 @@
 //! Expressions other than calls, branches and loops.
 
-use cutile_ir::{Dim, Element, op::BinaryOp};
+use cutile_ir::{Dim, Element, ElementType, op::BinaryOp};
 use proc_macro2::Span;
 
 use super::{
@@ -48,8 +48,11 @@ impl Checker<'_, '_, '_> {
             }
             ExprKind::Error => Ty::Error,
             ExprKind::Int(n, suffix) => self.integer(i128::try_from(*n).ok(), *suffix, e.span),
-            ExprKind::Float(_, suffix) => {
-                Ty::Scalar(suffix.map_or_else(|| self.infer.el(Kind::Float), El::known))
+            ExprKind::Float(_, Some(element)) => Ty::scalar(*element),
+            ExprKind::Float(_, None) => {
+                let ty = Ty::Scalar(self.infer.el(Kind::Float));
+                self.rule(e.span, &ty, ElementRule::Literal);
+                ty
             }
             ExprKind::Bool(_) => Ty::bool(),
             ExprKind::Path(path) => self.path(e, path, expected),
@@ -124,6 +127,20 @@ impl Checker<'_, '_, '_> {
         self.typed.types.insert(x.id, ty.clone());
         self.rule(span, &ty, ElementRule::Unary(cutile_ir::op::UnaryOp::Neg));
         ty
+    }
+
+    /// `t * 2.0` where `t` has elements of a type parameter: rustc says that they don't go together, this what to write.
+    fn literal_beside_parameter(&mut self, left: &Ty, right: &Ty, span: Span) {
+        for (one, other) in [(left, right), (right, left)] {
+            if let Some(El::Is(ElementType::Param(_))) = one.element()
+                && let Ty::Scalar(el) = other
+                && let Some(kind @ (Kind::Int | Kind::Float)) = self.infer.kind(*el)
+            {
+                let name = self.show(&Ty::Scalar(one.element().unwrap_or(*el)));
+                let number = if kind == Kind::Int { "2i32" } else { "2.0f32" };
+                self.report.error(span, messages::literal_of_parameter(&name, number));
+            }
+        }
     }
 
     fn return_expr(&mut self, value: Option<&Expr>, span: Span) -> Ty {
@@ -313,6 +330,7 @@ impl Checker<'_, '_, '_> {
         if !fits {
             let message = messages::operands(&self.show(&left), &self.show(&right));
             self.report.rustc_error(span, message);
+            self.literal_beside_parameter(&left, &right, span);
             return Ty::Error;
         }
         if matches!(left, Ty::Tile(..)) {

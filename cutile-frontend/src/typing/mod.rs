@@ -125,6 +125,8 @@ pub(crate) enum ElementRule {
     NoFault,
     /// Must hold this literal; `None` is larger than any.
     Holds(Option<i128>),
+    /// A float literal: only Rust's own floats have them.
+    Literal,
     Float(&'static str),
     Bool(&'static str),
     /// The result of `iota`, conversions: anything numeric.
@@ -428,6 +430,12 @@ impl Checker<'_, '_, '_> {
                 && n.is_none_or(|n| n < least || n > greatest)
             {
                 self.report.error(span, messages::literal_range(element, least, greatest));
+            }
+            return;
+        }
+        if let ElementRule::Literal = rule {
+            if !matches!(element, Element::F32 | Element::F64) {
+                self.report.error(span, messages::literal_of(element));
             }
             return;
         }

@@ -100,6 +100,31 @@ fn k(y: &mut Tensor<i32, {[4]}>) {
 }
 
 #[test]
+fn numbers_and_methods_that_rust_does_not_have_are_told_with_what_to_write() {
+    let found = complaints(
+        "#[cutile::entry()]
+fn k<T: Float>(x: &mut Tensor<T, {[4]}>, y: &mut Tensor<f16, {[4]}>, z: &mut Tensor<f32, {[4]}>) {
+    x.store(x.load() * 2.0);
+    y.store(full(1.5, y.shape()) + y.load() * 0.5 + f16::from_f32(2.0));
+    z.store(z.load().exp() + z.load().ln() + z.load().frobnicate());
+    let a = 3.clamp(1, 2);
+}",
+    );
+    let ours: Vec<&String> = found.iter().filter(|m| !m.starts_with("rustc: ")).collect();
+    assert_eq!(
+        ours,
+        [
+            "3:22: a literal has no type `T`: write `convert_scalar::<T>(2.0f32)`",
+            "5:22: what computes on tiles is a function: write `exp(..)`",
+            "5:39: what computes on tiles is a function: write `log(..)`",
+            "6:15: scalars in kernels have no method `clamp`: write `x.max(least).min(greatest)`",
+            "4:18: Rust has no literals of `f16`: write `f16::from_f32(2.0)`",
+            "4:47: Rust has no literals of `f16`: write `f16::from_f32(2.0)`",
+        ]
+    );
+}
+
+#[test]
 fn views_and_tensors_are_chosen_before_the_launch() {
     let found = complaints(
         "#[cutile::entry()]
