@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes CARD.jsonl and CARD.md from the logs of one bundle run: python3 collect.py h200 LOG...
+"""Makes NAME.jsonl and the table of NAME.md from the logs of one run: python3 collect.py h200 LOG...
 
-A LOG holds what the benchmarks printed or wrote: the JSON lines of gpu_kernels and launch_latency,
-and the "round N: ... ratio R" lines of reference/gemm.py. Other lines are passed over. Goals and the
+A LOG holds what the benchmarks printed or wrote: the JSON lines of gpu_kernels, launch_latency and
+emulator, and the "round N: ... ratio R" lines of reference/gemm.py. Other lines are passed over. Goals and the
 choice of figures stand in GOALS below.
 """
 
@@ -28,6 +28,11 @@ GOALS = [
     ("runtime: .sync_on(stream)", "lower", 1.15),
     ("runtime: .await on an idle executor", "lower", 1.15),
     ("GPU time a kernel, 1000 chained, runtime, dependent", "lower", 0.70),
+    ("emulator: arithmetic", "higher", 1.0),
+    ("emulator: memory and barriers, all checks", "higher", 1.0),
+    ("emulator: mma and loop, all checks", "higher", None),
+    ("emulator beside native", "higher", None),
+    ("emulator: 256^3 bf16 wgmma", "lower", 1.0),
 ]
 
 
@@ -45,7 +50,7 @@ def read(paths):
                 entry = json.loads(line)
                 name = entry.get("name") or entry.get("what")
                 reference = entry.get("reference") or entry.get("against")
-                device = entry.get("card", device)
+                device = entry.get("card", entry.get("machine", device))
                 if entry.get("ratio") is not None and entry["ratio"] == entry["ratio"]:
                     row = (entry["ratio"], reference, entry["median"], entry["unit"])
                     rows.setdefault(name, []).append(row)
@@ -69,6 +74,7 @@ def main():
     table = ["| figure | value | ratio | reference, same run | goal |", "| --- | --- | --- | --- | --- |"]
     for r in out:
         sign = "at least" if r["better"] == "higher" else "at most"
+        goal = f"{sign} {r['goal']}" if r["goal"] is not None else "none"
         goal = f"{sign} {r['goal']}" if r["goal"] else "none"
         table.append(
             f"| {r['name']} | {r['value']:.4g} {r['unit']} | {r['ratio']:.3f} | {r['reference']} "

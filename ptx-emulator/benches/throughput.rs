@@ -1,7 +1,10 @@
-//! Thread-instructions per second on one core: plain arithmetic, memory streams, mma; and a matrix product by wgmma.
+//! Thread-instructions per second on one core: plain arithmetic beside the same arithmetic in a native Rust loop, memory
+//! and barriers, matrix products; and the time of a whole matrix product by wgmma.
 //!
-//! `cargo bench -p ptx-emulator`
+//! `cargo bench -p ptx-emulator`, with `-- --json FILE` for lines that a program reads.
 
+use std::hint::black_box;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +13,7 @@ use ptx_emulator::{Checks, ElementType, Launch, Memory, Module, Options, Swizzle
 const HEAD: &str =
     ".version 8.3\n.target sm_90a\n.address_size 64\n.shared .align 16 .b8 tile[16384];\n";
 
-/// A loop of integer and single-precision arithmetic in registers.
+/// A loop of integer and single-precision arithmetic in registers. [`native`] is the same in Rust.
 const ARITHMETIC: &str = ".visible .entry k(.param .u64 out, .param .u32 n) {
     .reg .b32 %r<8>; .reg .f32 %f<8>; .reg .b64 %rd<4>; .reg .pred %p1;
     mov.u32 %r1, %tid.x; ld.param.u32 %r2, [n]; mov.u32 %r3, 0; cvt.rn.f32.u32 %f1, %r1; mov.f32 %f2, 0f3F000000;
@@ -20,7 +23,45 @@ const ARITHMETIC: &str = ".visible .entry k(.param .u64 out, .param .u32 n) {
     ld.param.u64 %rd1, [out]; mov.u32 %r6, %tid.x; mul.wide.u32 %rd2, %r6, 4; add.s64 %rd1, %rd1, %rd2;
     cvt.rzi.s32.f32 %r7, %f1; add.s32 %r1, %r1, %r7; st.global.u32 [%rd1], %r1; ret; }";
 
-/// Loads and stores through shared and global memory with a barrier.
+/// What a thread of [`ARITHMETIC`] leaves.
+#[inline(always)]
+fn native(thread: u32, n: u32) -> u32 {
+    let (mut x, mut f1, mut f2) = (thread, thread as f32, 0.5f32);
+    for i in 0..n {
+        f1 = f1.mul_add(f2, f2);
+        let y = x.wrapping_mul(i).wrapping_add(x);
+        x ^= y;
+        let f3 = f1 + f2;
+        f2 *= f3;
+        x = (x << 3).wrapping_add(y);
+        f1 = f1.max(f3);
+    }
+    x.wrapping_add(f1 as i32 as u32)
+}
+
+/// [`native`] with the processor's fused multiply-add, which a plain build calls a function for.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "fma")]
+fn native_fused(thread: u32, n: u32) -> u32 {
+    native(thread, n)
+}
+
+/// All threads of [`ARITHMETIC`], one after the other.
+fn native_all(n: u32) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma") {
+        for thread in 0..THREADS {
+            // SAFETY: the processor has the instructions.
+            black_box(unsafe { native_fused(black_box(thread), n) });
+        }
+        return;
+    }
+    for thread in 0..THREADS {
+        black_box(native(black_box(thread), n));
+    }
+}
+
+/// Loads and stores through shared and global memory with barriers.
 const MEMORY: &str = ".visible .entry k(.param .u64 out, .param .u32 n) {
     .reg .b32 %r<12>; .reg .b64 %rd<4>; .reg .pred %p1;
     mov.u32 %r1, %tid.x; ld.param.u32 %r2, [n]; mov.u32 %r3, 0; mov.u32 %r4, tile; shl.b32 %r5, %r1, 4; add.u32 %r5, %r4, %r5;
@@ -37,29 +78,114 @@ const MMA: &str = ".visible .entry k(.param .u64 out, .param .u32 n) {
     L: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0,%f1,%f2,%f3}, {%r1,%r1,%r1,%r1}, {%r1,%r1}, {%f0,%f1,%f2,%f3};
     add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, %r2; @%p1 bra L; ret; }";
 
-fn measure(name: &str, body: &str, threads: u32, n: u32, checks: Checks) {
-    let module = Module::parse(&format!("{HEAD}{body}")).expect("the kernel parses");
-    let memory = Arc::new(Memory::new());
-    let program = module.load(&memory).expect("the module loads");
-    let out = memory.alloc(4096).expect("memory");
-    let mut params = out.to_le_bytes().to_vec();
-    params.extend(n.to_le_bytes());
-    let options = Options { checks, workers: 1, ..Options::default() };
-    let mut best = f64::INFINITY;
-    let mut count = 0;
-    for _ in 0..5 {
-        let start = Instant::now();
-        let stats = program
-            .launch("k", &Launch::new([1, 1, 1], [threads, 1, 1]), &params, &options)
-            .expect("it runs");
-        best = best.min(start.elapsed().as_secs_f64());
-        count = stats.thread_instructions;
+const THREADS: u32 = 256;
+/// Samples of each figure; the median is told.
+const SAMPLES: usize = 9;
+
+/// A figure, and what it is held against.
+struct Figure {
+    name: &'static str,
+    value: f64,
+    unit: &'static str,
+    reference: &'static str,
+    ratio: f64,
+}
+
+/// Median of the seconds that `run` takes.
+fn seconds(mut run: impl FnMut()) -> f64 {
+    run();
+    let mut all: Vec<f64> = (0..SAMPLES)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    all.sort_by(f64::total_cmp);
+    all[SAMPLES / 2]
+}
+
+/// A kernel of one block ready to run.
+struct Kernel {
+    program: ptx_emulator::Program,
+    memory: Arc<Memory>,
+    out: u64,
+    n: u32,
+}
+
+impl Kernel {
+    fn new(body: &str, n: u32) -> Kernel {
+        let module = Module::parse(&format!("{HEAD}{body}")).expect("the kernel parses");
+        let memory = Arc::new(Memory::new());
+        let program = module.load(&memory).expect("the module loads");
+        let out = memory.alloc(4 * u64::from(THREADS)).expect("memory");
+        Kernel { program, memory, out, n }
     }
-    println!("{name:40} {:8.1} M thread-instructions/s", count as f64 / best / 1e6);
+
+    /// Runs it on one core; gives the number of thread-instructions.
+    fn run(&self, checks: Checks) -> u64 {
+        let mut params = self.out.to_le_bytes().to_vec();
+        params.extend(self.n.to_le_bytes());
+        let options = Options { checks, workers: 1, ..Options::default() };
+        let launch = Launch::new([1, 1, 1], [THREADS, 1, 1]);
+        let stats = self.program.launch("k", &launch, &params, &options).expect("it runs");
+        stats.thread_instructions
+    }
+
+    /// Millions of thread-instructions a second.
+    fn rate(&self, checks: Checks) -> f64 {
+        let count = self.run(checks);
+        let seconds = seconds(|| {
+            self.run(checks);
+        });
+        count as f64 / seconds / 1e6
+    }
+
+    fn result(&self) -> Vec<u32> {
+        let mut bytes = vec![0; 4 * THREADS as usize];
+        self.memory.read(self.out, &mut bytes).expect("the result is there");
+        bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+    }
+}
+
+/// Arithmetic without and with checks, and natively.
+fn arithmetic(figures: &mut Vec<Figure>) {
+    const N: u32 = 4000;
+    const GOAL: &str = "goal of 30 M/s";
+    let kernel = Kernel::new(ARITHMETIC, N);
+    let count = kernel.run(Checks::NONE);
+    let expected: Vec<u32> = (0..THREADS).map(|thread| native(thread, N)).collect();
+    assert_eq!(kernel.result(), expected, "the kernel computes what the native loop does");
+    let native = count as f64 / 1e6 / seconds(|| native_all(black_box(N)));
+    let mut add = |name, value, reference, ratio| {
+        figures.push(Figure { name, value, unit: "M thread-instructions/s", reference, ratio });
+    };
+    let plain = kernel.rate(Checks::NONE);
+    add("emulator: arithmetic, no checks", plain, GOAL, plain / 30.0);
+    add("emulator beside native: arithmetic, no checks", plain, "native Rust loop", plain / native);
+    let checked = kernel.rate(Checks::ALL);
+    add("emulator: arithmetic, all checks", checked, "goal of 8 M/s", checked / 8.0);
+    let reference = "native Rust loop";
+    add("emulator beside native: arithmetic, all checks", checked, reference, checked / native);
+}
+
+/// Other kernels without and with checks.
+fn rates(figures: &mut Vec<Figure>) {
+    let memory = Kernel::new(MEMORY, 1000);
+    let mma = Kernel::new(MMA, 100);
+    for (name, kernel, checks, reference, goal) in [
+        ("emulator: memory and barriers, no checks", &memory, Checks::NONE, "goal of 30 M/s", 30.0),
+        ("emulator: memory and barriers, all checks", &memory, Checks::ALL, "goal of 8 M/s", 8.0),
+        ("emulator: mma and loop, all checks", &mma, Checks::ALL, "goal of 8 M/s", 8.0),
+    ] {
+        let value = kernel.rate(checks);
+        let unit = "M thread-instructions/s";
+        figures.push(Figure { name, value, unit, reference, ratio: value / goal });
+    }
 }
 
 /// A bf16 matrix product of 256 x 256 x 256 by a pipelined kernel (TMA, memory barrier objects, wgmma).
-fn matrix_product(checks: Checks) {
+fn matrix_product(checks: Checks) -> f64 {
     const N: usize = 256;
     let module =
         Module::parse(include_str!("../tests/ptx/gemm_nt.ptx")).expect("the kernel parses");
@@ -87,21 +213,48 @@ fn matrix_product(checks: Checks) {
     let launch =
         Launch { dynamic_shared: 3 * 32768 + 32768 + 1280, ..Launch::new([4, 1, 1], [384, 1, 1]) };
     let options = Options { checks, workers: 1, ..Options::default() };
-    let start = Instant::now();
-    program.launch("gemm_nt", &launch, &params, &options).expect("it runs");
-    println!(
-        "{:40} {:8.1} ms",
-        format!("256^3 bf16 wgmma, {}", if checks.races { "all checks" } else { "no checks" }),
-        start.elapsed().as_secs_f64() * 1e3
-    );
+    seconds(|| {
+        program.launch("gemm_nt", &launch, &params, &options).expect("it runs");
+    })
 }
 
-fn main() {
-    matrix_product(Checks::NONE);
-    matrix_product(Checks::ALL);
-    measure("arithmetic, no checks", ARITHMETIC, 256, 4000, Checks::NONE);
-    measure("arithmetic, all checks", ARITHMETIC, 256, 4000, Checks::ALL);
-    measure("memory and barriers, no checks", MEMORY, 256, 1000, Checks::NONE);
-    measure("memory and barriers, all checks", MEMORY, 256, 1000, Checks::ALL);
-    measure("mma m16n8k16 bf16 (and loop)", MMA, 32, 4000, Checks::NONE);
+/// The processor's name.
+fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("model name"));
+    let name = line.map(|line| line.trim_start_matches(['\t', ' ', ':']).to_owned());
+    name.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+}
+
+/// The file that `--json FILE` names.
+fn json() -> Option<String> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--json");
+    arguments.nth(1)
+}
+
+fn main() -> std::io::Result<()> {
+    let mut figures = Vec::new();
+    arithmetic(&mut figures);
+    rates(&mut figures);
+    for (name, checks) in [
+        ("emulator: 256^3 bf16 wgmma, no checks", Checks::NONE),
+        ("emulator: 256^3 bf16 wgmma, all checks", Checks::ALL),
+    ] {
+        let value = matrix_product(checks);
+        let (unit, reference) = ("s", "goal of 10 s");
+        figures.push(Figure { name, value, unit, reference, ratio: value / 10.0 });
+    }
+    let machine = format!("one core of {}", machine());
+    println!("{machine}");
+    let mut file = json().map(std::fs::File::create).transpose()?;
+    for Figure { name, value, unit, reference, ratio } in figures {
+        println!("{name:48} {value:9.3} {unit:24} {ratio:8.3} of {reference}");
+        if let Some(file) = &mut file {
+            writeln!(
+                file,
+                r#"{{"machine": "{machine}", "name": "{name}", "median": {value}, "unit": "{unit}", "reference": "{reference}", "ratio": {ratio}}}"#
+            )?;
+        }
+    }
+    Ok(())
 }

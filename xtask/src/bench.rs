@@ -1,8 +1,11 @@
-//! `bench`: builds and runs one of the benchmarks in `benches/`, optimised.
+//! `bench`: builds and runs one of the benchmarks, optimised.
 
 use std::process::ExitCode;
 
 use crate::step::{cargo, workspace};
+
+/// Benchmarks of crates that stand alone: name, package, and its `[[bench]]`.
+const OF_CRATES: [(&str, &str, &str); 1] = [("emulator", "ptx-emulator", "throughput")];
 
 /// Arguments of `bench`.
 #[derive(clap::Args, Debug)]
@@ -30,8 +33,12 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         eprintln!("error: there is no benchmark `{name}`; there are: {}", names.join(", "));
         return ExitCode::FAILURE;
     }
-    let mut command =
-        cargo(&["run", "--release", "--package", "cutile-benches", "--bin", name, "--"]);
+    let mut command = match OF_CRATES.iter().find(|(own, ..)| own == name) {
+        Some((_, package, bench)) => {
+            cargo(&["bench", "--package", package, "--bench", bench, "--"])
+        }
+        None => cargo(&["run", "--release", "--package", "cutile-benches", "--bin", name, "--"]),
+    };
     match command.args(&args.arguments).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
@@ -42,9 +49,9 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// The benchmarks: each program of the package in `benches/` is one.
+/// The benchmarks: each program of the package in `benches/` is one, and those of crates that stand alone.
 fn names() -> std::io::Result<Vec<String>> {
-    let mut names = Vec::new();
+    let mut names: Vec<String> = OF_CRATES.iter().map(|(name, ..)| (*name).to_owned()).collect();
     for entry in std::fs::read_dir(workspace().join("benches/src/bin"))? {
         let path = entry?.path();
         if path.is_dir() || path.extension().is_some_and(|extension| extension == "rs") {
