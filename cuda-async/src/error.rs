@@ -269,9 +269,11 @@ impl fmt::Display for DeviceError {
     }
 }
 
+/// The same text as `Display`, since this is what `unwrap` and a `main` that returns a `Result` print; `{:#?}` shows the
+/// fields.
 impl fmt::Debug for DeviceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&*self.0, f)
+        if f.alternate() { fmt::Debug::fmt(&*self.0, f) } else { fmt::Display::fmt(self, f) }
     }
 }
 

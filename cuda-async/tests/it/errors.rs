@@ -14,6 +14,15 @@ fn a_device_that_does_not_exist_is_named_with_the_count() {
 }
 
 #[test]
+fn unwrap_and_main_print_the_text() {
+    let error = value(1).schedule(global_policy(17)).sync().unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
+    let outer: Result<(), DeviceError> = Err(error.clone());
+    assert_eq!(format!("{outer:?}"), format!("Err({error})"));
+    assert!(format!("{error:#?}").contains("NoSuchDevice {"), "{error:#?}");
+}
+
+#[test]
 fn the_failure_comes_when_the_operation_runs() {
     let future = value(1).schedule(global_policy(17));
     assert!(future.sync().is_err());
