@@ -131,6 +131,7 @@ fn programs_that_fuzzing_found() {
     for body in [
         // A guard on the last instruction was also the end's, and lanes ran on behind the code.
         "@%p1 trap;",
+        "L: @!%p1 bra L;",
     ] {
         exercise(&format!(
             ".version 8.6\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 tile[2048];\n
