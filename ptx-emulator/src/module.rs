@@ -186,7 +186,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// A [`Report`] of the first fault found, or of what makes the launch invalid.
+    /// A [`Report`] of the first fault found, or of what makes the launch invalid; after a dependent launch without fault,
+    /// of the first of [`Module::unwaited_accesses`].
     pub fn launch(
         &self,
         entry: &str,
@@ -213,8 +214,12 @@ impl Program {
             params,
         };
         let stats = exec::launch(&job, &self.module.inner.text, launch, options)?;
+        if !launch.dependent {
+            return Ok(stats);
+        }
         match self.module.unwaited_accesses(entry).unwrap_or_default().into_iter().next() {
-            Some(access) if launch.dependent => Err(Box::new(Report {
+            None => Ok(stats),
+            Some(access) => Err(Box::new(Report {
                 kind: FaultKind::Async(
                     "a path from the entry, not taken in this launch, reaches this global access before \
                      griddepcontrol.wait: in a dependent launch the grid before may still run"
@@ -226,7 +231,6 @@ impl Program {
                 instruction: Some(access.instruction),
                 source: access.source,
             })),
-            _ => Ok(stats),
         }
     }
 }
