@@ -136,7 +136,7 @@ pub(in crate::exec) fn tick(cluster: &mut Cluster<'_>, warp: &Warp, agent: Agent
     let number = races.number(warp);
     let slot = races.slot(agent, number);
     let tick = races.ticks.entry(slot).or_insert(1);
-    *tick += 1;
+    *tick = tick.saturating_add(1);
     *tick
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Fenced {
 pub(super) struct Standing {
     /// Lanes that know the same. Together all.
     groups: Vec<(u32, Clock)>,
-    /// Stamp of what any lane does now, from 1.
+    /// Stamp of what any lane does now, from 1. At the end of its range it stays, and races are missed.
     pub(super) tick: u32,
     /// Lanes that the warp does not have.
     absent: u32,
@@ -85,7 +85,7 @@ impl Standing {
             }
         }
         self.add_own(lanes, slots, into);
-        self.tick += 1;
+        self.tick = self.tick.saturating_add(1);
     }
 
     /// Adds what lanes know of themselves.
@@ -151,7 +151,7 @@ impl Standing {
             }
         }
         self.add_own(mask, slots, &mut merged);
-        self.tick += 1;
+        self.tick = self.tick.saturating_add(1);
         self.groups.push((mask, merged));
     }
 
@@ -163,7 +163,7 @@ impl Standing {
             tick,
         };
         let fresh = self.groups.iter().filter(|(lanes, _)| lanes & mask != 0).map(of).collect();
-        self.tick += 1;
+        self.tick = self.tick.saturating_add(1);
         fresh
     }
 
@@ -183,7 +183,7 @@ impl Standing {
                 self.learn(lanes, |clock| clock.seal(&known));
             }
         }
-        self.tick += 1;
+        self.tick = self.tick.saturating_add(1);
     }
 
     /// What a strong write of a lane publishes.
