@@ -4,6 +4,7 @@ use std::future::IntoFuture;
 
 #[cfg(doctest)]
 pub mod documents;
+pub mod registry;
 
 /// Runs a future to its end on an executor that knows nothing of any device.
 pub fn run<F: IntoFuture>(future: F) -> F::Output {

@@ -5,6 +5,7 @@
 //! (math functions) or the order of a sum is the backend's own, the bound says why.
 
 mod kernels;
+mod registry;
 
 use cutile::HostElement;
 use cutile::cuda_async::DeviceKind;
@@ -12,8 +13,8 @@ use cutile::prelude::*;
 use half::{bf16, f16};
 use kernels::battery;
 
-use crate::child::in_child;
-use crate::emulated::{EMULATOR, can_compile};
+use crate::child::{in_child, is_child};
+use crate::emulated::{ARCHS, can_compile, emulator};
 
 type Result<T = ()> = std::result::Result<T, DeviceError>;
 /// Where a case runs.
@@ -24,11 +25,16 @@ const ULP: f64 = f32::EPSILON as f64;
 
 #[test]
 fn the_emulator_gives_what_the_cpu_gives() {
-    in_child("differential::the_emulator_gives_what_the_cpu_gives", EMULATOR, || {
-        if can_compile() {
-            compare_all(Device::default());
+    for arch in ARCHS {
+        in_child("differential::the_emulator_gives_what_the_cpu_gives", &emulator(arch), || {
+            if can_compile() {
+                compare_all(Device::default());
+            }
+        });
+        if is_child() {
+            return;
         }
-    });
+    }
 }
 
 #[test]

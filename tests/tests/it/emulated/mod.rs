@@ -37,7 +37,15 @@ mod kernels {
 }
 use kernels::{places, saxpy, tile_of};
 
-pub(crate) const EMULATOR: &[(&str, &str)] = &[("CUTILE_DEVICE", "emulator")];
+const EMULATOR: &[(&str, &str)] = &[("CUTILE_DEVICE", "emulator")];
+
+/// The architectures that kernels are built for.
+pub(crate) const ARCHS: [&str; 2] = ["sm_80", "sm_90a"];
+
+/// The environment of a program on emulated devices of an architecture.
+pub(crate) fn emulator(arch: &str) -> [(&str, &str); 2] {
+    [("CUTILE_DEVICE", "emulator"), ("CUTILE_EMULATOR_ARCH", arch)]
+}
 
 /// Whether kernels can be compiled here.
 pub(crate) fn can_compile() -> bool {
