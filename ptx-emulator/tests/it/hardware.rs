@@ -24,7 +24,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use crate::harness::Device;
-use cases::{Case, Kind, all, inputs};
+use cases::{Case, Kind, all, inputs, refused};
 use compare::{agrees, hash, magnitudes};
 use ptx_emulator::{Checks, Launch, Options};
 
@@ -155,6 +155,19 @@ fn results_are_those_of_the_card() {
     }
     assert!(wrong.is_empty(), "differ from the card: {wrong:#?}");
     assert_eq!(hashes.len() + values.len(), cases.len(), "more is recorded than there is");
+}
+
+#[test]
+fn what_the_card_refuses_is_a_fault() {
+    let cases = refused();
+    let device = Device::new(&module(&cases));
+    for (i, case) in cases.iter().enumerate() {
+        let fault = run(&device, case, i, &inputs(case)).expect_err(&case.name);
+        assert!(
+            fault.contains("multiple of 16") || fault.contains("negative coordinate"),
+            "{fault}"
+        );
+    }
 }
 
 fn folder() -> PathBuf {

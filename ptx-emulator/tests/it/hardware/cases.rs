@@ -395,3 +395,10 @@ pub(crate) fn all() -> Vec<Case> {
     }
     list.0
 }
+
+/// Programs that the card does not carry out.
+pub(crate) fn refused() -> Vec<Case> {
+    let mut list = List(Vec::new());
+    tensor_cases::refused(&mut list);
+    list.0
+}

@@ -63,9 +63,12 @@ fn load(l: &mut List, name: &str, map: Map, at: &[i32], pool: Pool) {
 /// The output is the tensor, and what no element of the box covers stays as it was. The hardware takes no negative
 /// coordinates here: boxes that have some are only loaded.
 fn store(l: &mut List, name: &str, map: Map, at: &[i32], pool: Pool) {
-    if at.iter().any(|c| *c < 0) {
-        return;
+    if at.iter().all(|c| *c >= 0) {
+        put(l, name, map, at, pool);
     }
+}
+
+fn put(l: &mut List, name: &str, map: Map, at: &[i32], pool: Pool) {
     let (rank, bytes) = (map.extents.len(), bytes(&map));
     let body = format!(
         "{} {MAP} @%k0 cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [%w3, {{{}}}], [%t2]; @%k0 cp.async.bulk.commit_group; @%k0 cp.async.bulk.wait_group 0;",
@@ -80,6 +83,21 @@ fn store(l: &mut List, name: &str, map: Map, at: &[i32], pool: Pool) {
 }
 
 const SWIZZLES: [Swizzle; 4] = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128];
+
+/// Copies at which the card stops with an illegal instruction.
+pub(super) fn refused(l: &mut List) {
+    for (element, at) in
+        [(ElementType::U8, [1, 0]), (ElementType::U32, [-1, 3]), (ElementType::U32, [1, 0])]
+    {
+        let map =
+            map(element, &[u64::from(120 / element.bytes()), 9], 144, &[48 / element.bytes(), 11]);
+        load(l, &format!("{element:?}"), map.clone(), &at, Pool::Int);
+        put(l, &format!("{element:?}"), map, &at, Pool::Int);
+    }
+    for at in [[-4, 3], [12, -2]] {
+        put(l, "U32", map(ElementType::U32, &[30, 9], 144, &[12, 11]), &at, Pool::Int);
+    }
+}
 
 fn pool(element: ElementType) -> Pool {
     match element {
