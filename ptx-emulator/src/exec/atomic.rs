@@ -11,7 +11,7 @@ use crate::parse::ast::Type;
 use crate::report::Fault;
 
 use super::frame::{Frame, lanes};
-use super::memory::{ATOMIC, Place, addresses, locate, read, write};
+use super::memory::{ATOMIC, Place, addresses, locate, places, read, write};
 use super::race;
 use super::state::Cluster;
 use super::warp::Warp;
@@ -32,6 +32,8 @@ pub(super) fn execute(
     let at = addresses(cluster, f, atomic.addr);
     let count = atomic.src.len;
     race::release(cluster, warp, atomic.order, mask);
+    let places = places(cluster, warp, atomic.space, &at, bytes * count, mask);
+    race::offer(cluster, warp, &places);
     for lane in lanes(mask) {
         let place = locate(cluster, warp, atomic.space, at[lane], bytes * count, ATOMIC, lane)?;
         race::access(cluster, warp, place, bytes * count, ATOMIC, atomic.order, lane)?;
@@ -53,6 +55,7 @@ pub(super) fn execute(
             }
         }
     }
+    race::hear(cluster, warp, &places);
     race::acquire(cluster, warp, atomic.order, mask);
     Ok(())
 }
@@ -72,6 +75,8 @@ fn wide(
         function.pool[(atomic.src.at + index) as usize].map_or(0, |s| f.lane(s, lane))
     };
     race::release(cluster, warp, atomic.order, mask);
+    let places = places(cluster, warp, atomic.space, &at, 16, mask);
+    race::offer(cluster, warp, &places);
     for lane in lanes(mask) {
         let place = locate(cluster, warp, atomic.space, at[lane], 16, ATOMIC, lane)?;
         race::access(cluster, warp, place, 16, ATOMIC, atomic.order, lane)?;
@@ -92,6 +97,7 @@ fn wide(
             }
         }
     }
+    race::hear(cluster, warp, &places);
     race::acquire(cluster, warp, atomic.order, mask);
     Ok(())
 }

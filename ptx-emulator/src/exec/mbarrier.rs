@@ -113,8 +113,8 @@ pub(super) fn execute(
                 }
             }
         }
-        for (place, lanes) in seen.into_iter().filter(|_| acquire) {
-            race::mbarrier_acquire(cluster, warp, place, lanes);
+        for (place, lanes) in seen {
+            race::mbarrier_acquire(cluster, warp, place, lanes, !acquire);
         }
         let path = &mut warp.paths[p as usize];
         let timed_out = path.resumed.take() == Some(TIMED_OUT);
@@ -132,10 +132,18 @@ pub(super) fn execute(
         }
         return Ok(if ready == 0 { Flow::Yield } else { Flow::Next });
     }
+    let mut known = None;
+    if let MbarrierOp::Arrive { .. } = op {
+        // Lanes that arrive at one object publish together: who waits there learns of all.
+        let first = at[super::step::first_lane(active)];
+        if lanes(active).all(|lane| at[lane] == first) {
+            known = race::publish(cluster, warp, active);
+        }
+    }
     for lane in lanes(active) {
         let init = matches!(op, MbarrierOp::Init { .. } | MbarrierOp::Invalidate);
         let (block, offset) = place(cluster, warp, target, at[lane], init, lane)?;
-        one(cluster, warp, f, op, (block, offset), lane)?;
+        one(cluster, warp, f, op, (block, offset), lane, known.as_ref())?;
     }
     Ok(Flow::Next)
 }
@@ -170,6 +178,7 @@ fn complete(
     }
 }
 
+/// One lane's operation. `known` is what it publishes by an arrival, if that is known already.
 fn one(
     cluster: &mut Cluster<'_>,
     warp: &mut Warp,
@@ -177,6 +186,7 @@ fn one(
     op: &MbarrierOp,
     (block, at): (usize, u32),
     lane: usize,
+    known: Option<&Clock>,
 ) -> Result<(), Box<Fault>> {
     match *op {
         MbarrierOp::Init { count } => {
@@ -222,7 +232,10 @@ fn one(
         MbarrierOp::Arrive { state, count, tx, drop, no_complete } => {
             let count = f.lane(count, lane) & 0xffff_ffff;
             let tx = tx.map(|tx| f.lane(tx, lane) & 0xffff_ffff);
-            let known = race::publish(cluster, warp, 1 << lane);
+            let own = match known {
+                Some(_) => None,
+                None => race::publish(cluster, warp, 1 << lane),
+            };
             let object = object(cluster, block, at, lane)?;
             let token = object.phase << 32 | u64::from(object.pending);
             if let Some(bytes) = tx {
@@ -245,9 +258,8 @@ fn one(
             if drop {
                 object.count = object.count.saturating_sub(count as u32);
             }
-            if let Some(known) = known {
-                let cluster_clock = &mut object.arriving;
-                cluster_clock.join(&known);
+            if let Some(known) = known.or(own.as_ref()) {
+                object.arriving.join(known);
             }
             settle(cluster, block, at);
             if let Some(d) = state {
@@ -267,7 +279,7 @@ fn one(
                     drop: false,
                     no_complete: false,
                 };
-                one(cluster, warp, f, &arrive, (block, at), lane)?;
+                one(cluster, warp, f, &arrive, (block, at), lane, None)?;
             }
         }
         MbarrierOp::Wait { .. } => {}

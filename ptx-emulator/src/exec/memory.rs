@@ -1,6 +1,6 @@
 //! Loads and stores: where each lane's address leads, what is checked there, and the access itself.
 
-use crate::decode::op::{Access, Addr, Base, Function, Space, Src};
+use crate::decode::op::{Access, Addr, Base, Function, Order, Space, Src};
 use crate::memory::address;
 use crate::num::convert::{mask as ones, sign_extend};
 use crate::report::{Fault, FaultKind, space_name};
@@ -15,7 +15,7 @@ pub(super) const WRITE: &str = "write";
 pub(super) const ATOMIC: &str = "atomic";
 
 /// The bytes that one lane accesses, checked to exist.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Place {
     /// Allocation number in the snapshot, offset in it.
     Global(usize, u64),
@@ -272,8 +272,32 @@ pub(super) fn load(
             }
         }
     }
-    super::race::acquire(cluster, warp, access.order, mask);
+    if access.order != Order::Weak {
+        let places = places(cluster, warp, access.space, &at, total, mask);
+        super::race::hear(cluster, warp, &places);
+        super::race::acquire(cluster, warp, access.order, mask);
+    }
     Ok(())
+}
+
+/// Where the lanes' accesses go, as far as they go anywhere.
+pub(super) fn places(
+    cluster: &mut Cluster<'_>,
+    warp: &mut Warp,
+    space: Space,
+    at: &Row,
+    bytes: u32,
+    mask: u32,
+) -> Vec<(Place, u32)> {
+    let mut out: Vec<(Place, u32)> = Vec::new();
+    for lane in lanes(mask) {
+        let Ok(place) = locate(cluster, warp, space, at[lane], bytes, READ, lane) else { continue };
+        match out.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, lanes)) => *lanes |= 1 << lane,
+            None => out.push((place, 1 << lane)),
+        }
+    }
+    out
 }
 
 #[inline(always)]
@@ -323,7 +347,11 @@ pub(super) fn store(
     let items =
         &function.pool[access.list.at as usize..(access.list.at + access.list.len) as usize];
     let total = (bytes * access.list.len).next_power_of_two();
-    super::race::release(cluster, warp, access.order, mask);
+    if access.order != Order::Weak {
+        super::race::release(cluster, warp, access.order, mask);
+        let places = places(cluster, warp, access.space, &at, total, mask);
+        super::race::offer(cluster, warp, &places);
+    }
     for lane in lanes(mask) {
         let place = locate(cluster, warp, access.space, at[lane], total, WRITE, lane)?;
         super::race::store(cluster, warp, place, total, access.order, lane, |cluster| {

@@ -204,13 +204,7 @@ fn conflict(
         strong,
         line: warp.line,
     };
-    let found = record(cluster, place, bytes, kind != READ, stamp, |races, old| {
-        races.knows(number, lane, old)
-    });
-    if strong {
-        strong_access(cluster, warp, lane, place, (kind != READ, kind != WRITE));
-    }
-    found
+    record(cluster, place, bytes, kind != READ, stamp, |races, old| races.knows(number, lane, old))
 }
 
 /// Records an access in the shadow of its memory.

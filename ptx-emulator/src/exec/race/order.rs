@@ -12,45 +12,58 @@ use crate::decode::op::Order;
 use super::super::memory::Place;
 use super::super::state::Cluster;
 use super::super::warp::Warp;
+use super::Standing;
 
 /// Number by which no cluster goes: clocks of strong locations are nobody's own.
 const NOBODY: u32 = u32::MAX;
 /// Phases of a barrier that are kept for warps that have not yet looked.
 const KEPT_PHASES: usize = 64;
 
-/// A strong access publishes what a fence before it made ready, of its own thread or sequentially consistent and known to
-/// it, and hears what was published there.
-pub(super) fn strong_access(
+/// Before strong writes of one instruction: each lane publishes at its place what a fence before made ready, of its own
+/// thread, or sequentially consistent and known to it.
+pub(in crate::exec) fn offer(cluster: &mut Cluster<'_>, warp: &Warp, places: &[(Place, u32)]) {
+    at_locations(cluster, warp, places, |standing, location, (own, number), lanes| {
+        standing.offer(lanes, |known, lanes, tick| {
+            location.join_foreign(NOBODY, own, known);
+            location.raise_foreign(NOBODY, own, (number, lanes, tick));
+        });
+    });
+}
+
+/// After strong reads of one instruction: the lanes hear what was published at their places. Lanes at one place do so
+/// together, so that they go on knowing the same.
+pub(in crate::exec) fn hear(cluster: &mut Cluster<'_>, warp: &Warp, places: &[(Place, u32)]) {
+    at_locations(cluster, warp, places, |standing, location, _, lanes| {
+        if !location.is_empty() {
+            standing.hear(lanes, location);
+        }
+    });
+}
+
+/// Meets what was published at each place. A writer publishes before it writes and a reader hears after it has read, so
+/// that who reads what was written has heard of it, on whichever thread of the host.
+fn at_locations(
     cluster: &mut Cluster<'_>,
     warp: &Warp,
-    lane: usize,
-    place: Place,
-    (write, read): (bool, bool),
+    places: &[(Place, u32)],
+    mut meet: impl FnMut(&mut Standing, &mut Clock, (u32, u32), u32),
 ) {
     let Some(races) = &mut cluster.races else { return };
-    let own = races.cluster;
-    let number = races.number(warp);
-    let standing = &mut races.standings[number as usize];
-    let mut exchange = |location: &mut Clock| {
-        if read && !location.is_empty() {
-            standing.hear(lane, location);
+    let who = (races.cluster, races.number(warp));
+    let standing = &mut races.standings[who.1 as usize];
+    for (place, lanes) in places {
+        match *place {
+            Place::Shared(block, at) => {
+                meet(standing, races.released.entry((block, at)).or_default(), who, *lanes)
+            }
+            Place::Global(index, offset) => {
+                let address = cluster.snapshot.allocations[index].base + offset;
+                let mut released =
+                    races.global.released.lock().unwrap_or_else(PoisonError::into_inner);
+                meet(standing, released.entry(address).or_default(), who, *lanes);
+            }
+            Place::Local(_) | Place::Param(_) => {}
         }
-        if let (true, Some(fenced)) = (write, standing.fenced(lane)) {
-            location.join_foreign(NOBODY, own, &fenced.clock);
-            location.raise_foreign(NOBODY, own, (number, 1 << lane, fenced.tick));
-        }
-        if let (true, Some(sealed)) = (write, standing.clock(lane).sealed()) {
-            location.join_foreign(NOBODY, own, &sealed);
-        }
-    };
-    match place {
-        Place::Shared(block, at) => exchange(races.released.entry((block, at)).or_default()),
-        Place::Global(index, offset) => {
-            let address = cluster.snapshot.allocations[index].base + offset;
-            let mut released = races.global.released.lock().unwrap_or_else(PoisonError::into_inner);
-            exchange(released.entry(address).or_default());
-        }
-        Place::Local(_) | Place::Param(_) => {}
     }
 }
 
@@ -174,17 +187,21 @@ pub(in crate::exec) fn publish(
     Some(known)
 }
 
-/// Lanes have seen a phase of an object completed.
+/// Lanes have seen a phase of an object completed. If they did so by a relaxed wait, a fence must follow.
 pub(in crate::exec) fn mbarrier_acquire(
     cluster: &mut Cluster<'_>,
     warp: &Warp,
     (block, at): (usize, u32),
     mask: u32,
+    relaxed: bool,
 ) {
     let Some(races) = &mut cluster.races else { return };
     let number = races.number(warp) as usize;
     if let Some(object) = cluster.blocks[block].objects.get(&at) {
-        races.standings[number].acquire(mask, &object.done);
+        match relaxed {
+            true => races.standings[number].hear(mask, &object.done),
+            false => races.standings[number].acquire(mask, &object.done),
+        }
     }
 }
 

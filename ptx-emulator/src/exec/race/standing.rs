@@ -10,6 +10,9 @@ use crate::check::clock::{ALL, Clock};
 
 use super::super::frame::{LANES, lanes};
 
+/// Groups of lanes whose unacquired knowledge is told apart.
+const MAX_HEARD: usize = 64;
+
 /// What lanes knew at a fence, and the tick up to which each knew its own doings.
 #[derive(Clone, Debug)]
 pub(super) struct Fenced {
@@ -29,8 +32,8 @@ pub(super) struct Standing {
     absent: u32,
     /// What each lane's latest release fence made ready.
     fenced: Vec<Fenced>,
-    /// What each lane has read of released locations and not yet acquired.
-    heard: Option<Box<[Option<Clock>; LANES]>>,
+    /// What lanes have read of released locations and not yet acquired.
+    heard: Vec<(u32, Clock)>,
     /// What each lane's latest proxy fence covers.
     proxied: Vec<Fenced>,
     /// How many groups of its own asynchronous copies each lane knows to be complete.
@@ -52,7 +55,7 @@ impl Standing {
             tick: 1,
             absent: !present,
             fenced: Vec::new(),
-            heard: None,
+            heard: Vec::new(),
             proxied: Vec::new(),
             copied: None,
         }
@@ -186,9 +189,17 @@ impl Standing {
         self.tick = self.tick.saturating_add(1);
     }
 
-    /// What a strong write of a lane publishes.
-    pub(super) fn fenced(&self, lane: usize) -> Option<&Fenced> {
-        self.fenced.iter().find(|f| f.lanes >> lane & 1 == 1)
+    /// Gives `publish` all that strong writes of these lanes publish: what is known, and the lanes of this warp that have
+    /// come to a tick.
+    pub(super) fn offer(&self, mask: u32, mut publish: impl FnMut(&Clock, u32, u32)) {
+        for fence in self.fenced.iter().filter(|f| f.lanes & mask != 0) {
+            publish(&fence.clock, self.whole(fence.lanes & mask), fence.tick);
+        }
+        for (_, clock) in self.groups.iter().filter(|(lanes, _)| lanes & mask != 0) {
+            if let Some(sealed) = clock.sealed() {
+                publish(&sealed, 0, 0);
+            }
+        }
     }
 
     /// `fence.proxy.async` of these lanes.
@@ -207,33 +218,34 @@ impl Standing {
         &self.proxied
     }
 
-    /// A lane read a released location.
-    pub(super) fn hear(&mut self, lane: usize, location: &Clock) {
-        let heard = self.heard.get_or_insert_with(Default::default);
-        heard[lane].get_or_insert_with(Clock::default).join(location);
+    /// Lanes read a released location.
+    pub(super) fn hear(&mut self, mask: u32, location: &Clock) {
+        match self.heard.iter_mut().find(|(lanes, _)| *lanes == mask) {
+            Some((_, clock)) => clock.join(location),
+            None => self.heard.push((mask, location.clone())),
+        }
+        if self.heard.len() > MAX_HEARD {
+            let mut all = Clock::default();
+            let mut lanes = 0;
+            for (mask, clock) in self.heard.drain(..) {
+                lanes |= mask;
+                all.join(&clock);
+            }
+            self.heard.push((lanes, all));
+        }
     }
 
     /// An acquire fence of these lanes.
     pub(super) fn acquire_heard(&mut self, mask: u32) {
-        let Some(mut heard) = self.heard.take() else { return };
-        let mut rest = mask;
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            let Some(clock) = heard[lane].take() else { continue };
-            // Lanes that heard the same learn it together, so that they stay one group.
-            let mut same = 1 << lane;
-            for other in lanes(rest) {
-                if heard[other].as_ref() == Some(&clock) {
-                    heard[other] = None;
-                    same |= 1 << other;
-                }
+        let mut heard = std::mem::take(&mut self.heard);
+        for (lanes, clock) in &mut heard {
+            if *lanes & mask != 0 {
+                self.acquire(*lanes & mask, clock);
+                *lanes &= !mask;
             }
-            self.acquire(same, &clock);
         }
-        if heard.iter().any(Option::is_some) {
-            self.heard = Some(heard);
-        }
+        heard.retain(|(lanes, _)| *lanes != 0);
+        self.heard = heard;
     }
 }
 
