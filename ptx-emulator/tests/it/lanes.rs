@@ -90,6 +90,34 @@ fn what_an_elected_lane_waited_for_the_others_must_be_told() {
 }
 
 #[test]
+fn a_relaxed_wait_needs_a_fence() {
+    let body = "setp.eq.u32 %p2, %r0, 0; @!%p2 bra S; mbarrier.init.shared::cta.b64 [%r1+2048], 32;
+        S: bar.sync 0; setp.ge.u32 %p3, %r0, 32; @!%p3 bra L;
+        st.shared.u32 [%r2], %r0; mbarrier.arrive.shared::cta.b64 %rd3, [%r1+2048]; bra E;
+        L: mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p1, [%r1+2048], 0; @!%p1 bra L; ?
+        ld.shared.u32 %r5, [%r2+128]; E:";
+    needs(body, "fence.acq_rel.cta;", 64);
+}
+
+#[test]
+fn many_lanes_hear_of_one_place_together() {
+    // A counter that everybody adds to, block after block: the last block to add reads what all have written.
+    let body = "mov.u32 %r5, %ctaid.x; shl.b32 %r6, %r5, 7; cvt.u64.u32 %rd4, %r6; add.s64 %rd5, %rd2, %rd4; st.global.u32 [%rd5], 1;
+        atom.?.gpu.global.add.u32 %r7, [%rd1+1020], 1; setp.lt.u32 %p1, %r7, 96; mov.u32 %r8, 0; @%p1 bra E;
+        L: ld.acquire.gpu.global.u32 %r9, [%rd1+1020]; setp.lt.u32 %p2, %r9, 128; @%p2 bra L;
+        M: mul.wide.u32 %rd6, %r8, 128; add.s64 %rd6, %rd2, %rd6; ld.global.u32 %r9, [%rd6]; add.u32 %r8, %r8, 1; setp.lt.u32 %p2, %r8, 4; @%p2 bra M; E:";
+    let run = |order: &str| {
+        let body = body.replace('?', order);
+        let device = Device::new(&entry(&format!("{START}{body}\nret;")));
+        let at = device.upload(&[0u32; 256]);
+        device.run(Launch { dynamic_shared: 64, ..Launch::new([4, 1, 1], [32, 1, 1]) }, &[at])
+    };
+    run("acq_rel").unwrap_or_else(|e| panic!("{e}"));
+    let report = run("relaxed").unwrap_err();
+    assert!(matches!(report.kind, FaultKind::Race { space: "global", .. }), "{report}");
+}
+
+#[test]
 fn an_elected_lane_arrives_for_the_others_only_behind_a_barrier() {
     // Warp 0 reads a tile, its lane 0 says so; warp 1 overwrites the tile.
     let body = "st.shared.u32 [%r2], %r0; setp.eq.u32 %p2, %r0, 0; @!%p2 bra S; mbarrier.init.shared::cta.b64 [%r1+2048], 1;
