@@ -198,8 +198,8 @@ impl<'k> Emitter<'k> {
             self.body.line(format!("{i}_left -= 1;"));
         }
         self.body.close("}");
-        if plan.is_some() {
-            self.end_stages();
+        if let Some(plan) = &plan {
+            self.end_stages(plan);
         }
         self.leave_loop(&[body], before);
         self.bind_results(op, &carried);

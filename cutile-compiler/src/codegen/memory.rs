@@ -277,10 +277,16 @@ impl<'k> Emitter<'k> {
     fn store(&mut self, op: &Op, tile: Value, view: Value, index: &[Value]) {
         let layout = self.layout(tile);
         let value = self.operand(tile, layout);
-        self.order(view, layout, true);
+        let value = self.in_variable(value, "out");
         let mut place = self.locate(op, view, index, &Padding::Clip);
         place.lengths = self.shortest(&[place.lengths.clone(), self.tile(tile).lengths]);
-        let value = self.in_variable(value, "out");
+        if let Held::Fragment(..) = self.tile(tile).held
+            && let Some(matrix) = self.store_matrix(&place, layout)
+        {
+            self.store_rows(&place, &value, layout, &matrix);
+            return;
+        }
+        self.order(view, layout, true);
         let here = self.thread_start(&place, layout);
         let (width, vectors) = self.vectors(&place, layout);
         let owner = self.owner(layout);

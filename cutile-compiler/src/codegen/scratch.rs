@@ -15,6 +15,8 @@ pub(super) struct Scratch {
     read: [bool; 2],
     next: usize,
     reserved: Vec<(String, u32)>,
+    /// Reserved regions whose purpose is fulfilled.
+    idle: Vec<(String, u32)>,
 }
 
 /// A scratch region that is being used.
@@ -73,6 +75,35 @@ impl Emitter<'_> {
         let scratch =
             self.scratch.sizes.iter().enumerate().map(|(i, n)| (format!("SCRATCH{i}"), *n));
         self.scratch.reserved.iter().cloned().chain(scratch).filter(|(_, n)| *n > 0).collect()
+    }
+
+    /// What was reserved may serve others from here on. Some thread may still be reading it.
+    pub(super) fn release(&mut self, name: &str, bytes: u32) {
+        self.scratch.idle.push((name.to_string(), bytes));
+    }
+
+    /// A region for a large tile, and its address: an idle one if there is one. Follows [`has_room`](Self::has_room).
+    pub(super) fn large_scratch(&mut self, bytes: u32) -> (Option<Region>, String) {
+        let idle = self.scratch.idle.iter().find(|(_, n)| *n >= bytes);
+        match idle.map(|(name, _)| format!("smem + {name}")) {
+            Some(address) => {
+                self.barrier();
+                (None, address)
+            }
+            None => {
+                let (region, address) = self.scratch(bytes);
+                (Some(region), address)
+            }
+        }
+    }
+
+    /// Whether a large tile has room that others do not need.
+    pub(super) fn has_room(&self, bytes: u32) -> bool {
+        if self.scratch.idle.iter().any(|(_, n)| *n >= bytes) {
+            return true;
+        }
+        let taken: u32 = self.regions().iter().map(|(_, n)| n.next_multiple_of(ALIGNMENT)).sum();
+        taken + bytes <= shared_memory_limit(self.settings.arch) / 4 * 3
     }
 
     /// Bytes of shared memory in all.

@@ -166,7 +166,8 @@ impl<'k> Emitter<'k> {
     }
 
     /// After the loop: no copy may be under way when others use the memory.
-    pub(super) fn end_stages(&mut self) {
+    pub(super) fn end_stages(&mut self, s: &Stages<'k>) {
         self.body.line("copy::wait::<0>();");
+        self.release(&s.place, s.pipeline.bytes * s.pipeline.stages);
     }
 }

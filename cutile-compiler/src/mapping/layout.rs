@@ -201,6 +201,16 @@ impl Layout {
         width
     }
 
+    /// Elements along the last axis that the lanes of a warp hold next to each other in one vector each.
+    pub fn warp_width(&self, vector: u32) -> u32 {
+        let Some(last) = self.rank().checked_sub(1) else { return 1 };
+        let mut width = self.vector_width(vector);
+        while self.threads[..LANE_BITS].contains(&unit(self.rank(), last, width)) {
+            width *= 2;
+        }
+        width
+    }
+
     /// The layout of a reduction's result along `axis`: every thread of a row holds what the row became.
     pub fn without_axis(&self, axis: usize) -> Layout {
         let mut l = self.with_unit(axis);

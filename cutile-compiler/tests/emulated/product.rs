@@ -109,6 +109,64 @@ fn bf16_by_matrix_instructions() {
     }
 }
 
+/// Accumulators are narrow in memory as bf16: they go through shared memory, where the next product's copies stood before.
+#[test]
+fn narrow_results_are_stored_by_rows() {
+    let text = "
+entry @k(%z: partitioned bf16[?, ?] by [32, 64], %x: tensor bf16[?, ?], %y: tensor bf16[?, ?]) {
+    %pz = partition %z : view bf16[32, 64]
+    %px = partition %x : view bf16[32, 16]
+    %py = partition %y : view bf16[16, 64]
+    %i = program_id 0 : i32
+    %j = program_id 1 : i32
+    %zero = constant 0 : i32
+    %one = constant 1 : i32
+    %two = constant 2 : i32
+    %n = tile_count %px 1 : i32
+    for %zero %two %one [] (%turn: i32) {
+        %z0 = constant 0.0 : f32[32, 64]
+        %r = for %zero %n %one [%z0] (%k: i32, %acc: f32[32, 64]) {
+            %a = load %px [%i, %k] clip : bf16[32, 16]
+            %b = load %py [%k, %j] clip : bf16[16, 64]
+            %s = mma %a %b %acc : f32[32, 64]
+            yield %s
+        } : f32[32, 64]
+        %first = compare eq %turn %zero : bool
+        %before = load %pz [%i, %j] clip : bf16[32, 64]
+        %narrow = convert %r : bf16[32, 64]
+        if %first () {
+            store %narrow %pz [%i, %j]
+            yield
+        } () {
+            %sum = binary add %narrow %before : bf16[32, 64]
+            store %sum %pz [%i, %j]
+            yield
+        }
+        yield
+    }
+    yield
+}
+";
+    for [m, n, k] in [[64, 64, 32], [33, 72, 16]] {
+        let x: Vec<u16> = noise(m * k, 5).into_iter().map(bf16).collect();
+        let y: Vec<u16> = noise(k * n, 6).into_iter().map(bf16).collect();
+        let shape = |a: usize, b: usize| [a as i64, b as i64];
+        let z = vec![bf16(0.0); m * n];
+        let args = [tensor(&z, &shape(m, n)), tensor(&x, &shape(m, k)), tensor(&y, &shape(k, n))];
+        run(text, &[m.div_ceil(32) as u32, n.div_ceil(64) as u32], &args, |o| {
+            let got = o.tensors[0].values::<u16>();
+            for i in 0..m {
+                for j in 0..n {
+                    let term = |l: usize| from_bf16(x[i * k + l]) * from_bf16(y[l * n + j]);
+                    let want = 2.0 * (0..k).map(term).sum::<f64>();
+                    let (got, bound) = (from_bf16(got[i * n + j]), want.abs() / 100.0 + 1e-4);
+                    assert!((got - want).abs() <= bound, "{m} x {n}: {i} {j}: {got} {want}");
+                }
+            }
+        });
+    }
+}
+
 #[test]
 fn tf32_by_matrix_instructions() {
     let tf32 = |v: f32| f32::from_bits(v.to_bits() & !0x1fff);
