@@ -3,12 +3,12 @@
 
 use cutile_bundle::artifacts::Units;
 use cutile_compiler::toolchain::Toolchain;
-use cutile_tests::registry::{Registry, compare};
+use cutile_tests::registry::{Given, Registry, Value, compare};
 
 use crate::programs::{path, run};
 
 /// Every example, and what of its output does not depend on the device: up to these words, where there are any.
-const EXAMPLES: [(&str, Option<&str>); 8] = [
+const EXAMPLES: [(&str, Option<&str>); 9] = [
     ("hello_world", None),
     ("saxpy", None),
     ("async_add", None),
@@ -18,6 +18,8 @@ const EXAMPLES: [(&str, Option<&str>); 8] = [
     ("gemm", Some("largest error")),
     ("softmax", None),
     ("async_mlp", Some("samples per second")),
+    // The report is each device's own.
+    ("out_of_range", Some("failed on")),
 ];
 
 fn toolchain() -> Option<Toolchain> {
@@ -69,7 +71,11 @@ fn every_kernel_of_the_examples_gives_in_the_emulator_what_the_cpu_gives() {
         recorded: include_str!("../../cutile-kernels.txt"),
         // These are compared by the workspace's own tests.
         wanted: |name| !name.starts_with("cutile_kernels::"),
-        given: &[],
+        given: &[Given {
+            kernel: "out_of_range::kernels::with_next",
+            args: &[Value::Tensor(&[15], &[1, -2, 3, 4, 5]), Value::Tensor(&[11], &[-1])],
+            grid: &[],
+        }],
     };
     match compare(&registry, &toolchain) {
         Ok(summary) => {
@@ -77,5 +83,25 @@ fn every_kernel_of_the_examples_gives_in_the_emulator_what_the_cpu_gives() {
             assert!(summary.kernels >= 6, "{summary}");
         }
         Err(failures) => panic!("{failures}"),
+    }
+}
+
+#[test]
+fn a_wrong_kernel_is_told_by_line_program_thread_and_instruction() {
+    if toolchain().is_none() {
+        return;
+    }
+    let said = run("out_of_range", &[], &[("CUTILE_DEVICE", "emulator")]);
+    assert!(said.starts_with("[4.0, 6.0, 8.0, 10.0,"), "{said}");
+    for part in [
+        "out_of_range::kernels::with_next",
+        "out_of_range.rs:21: tile index out of range",
+        "program 3",
+        "operands 4 and 4",
+        "in thread (",
+        "of block (3, 0, 0)",
+        "at PTX line ",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
     }
 }

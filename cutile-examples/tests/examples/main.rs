@@ -42,6 +42,12 @@ fn softmax() {
     assert!(run("softmax", &[], &[]).contains("10 rows of 100"));
 }
 
+#[test]
+fn out_of_range() {
+    let said = run("out_of_range", &[], &[("CUTILE_DEVICE", "host")]);
+    assert!(said.contains("out_of_range.rs:21") && said.contains("tile program [3]"), "{said}");
+}
+
 /// The last four lines of `async_mlp`, as `(key, value)`.
 fn mlp(environment: &[(&str, &str)]) -> Vec<(String, String)> {
     let said = run("async_mlp", &["--rounds", "2"], environment);

@@ -150,7 +150,7 @@ impl Made {
                 }
                 (ParamRole::Shared, Type::Tensor(tensor)) => {
                     let extents = tensor.extents.iter().enumerate().map(|(axis, extent)| {
-                        extent.as_ref().map_or(self.extents[axis], |dim| dim.expect().into())
+                        extent.as_ref().map_or(self.extents[axis], |dim| dim.expect())
                     });
                     let extents = extents.collect();
                     Arg::Tensor(Tensor::new(element, extents, layout, || noise.element(element)))
@@ -267,7 +267,7 @@ impl Given {
 }
 
 fn numbers(shape: &cutile_ir::Shape) -> Vec<i64> {
-    shape.iter().map(|dim| dim.expect().into()).collect()
+    shape.iter().map(|dim| dim.expect()).collect()
 }
 
 impl Tensor {

@@ -240,3 +240,29 @@ impl Group<'_> {
         Compiled::new(built)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutile_ir::blob::UnitParts;
+
+    const SCALE: UnitParts<'_> = UnitParts {
+        name: "app::scale",
+        text: "entry @scale<const S: [i32; 1]>(%y: partitioned f32[?] by [S.0]) {\n    yield\n}\n",
+        specialisations: "",
+        externs: &[],
+        imports: &[],
+    };
+    static SECTION: [u8; SCALE.size()] = SCALE.bytes();
+
+    #[test]
+    fn a_kernel_without_a_specialisation_is_told() {
+        let mut units = Units::default();
+        units.add_section(&SECTION).unwrap();
+        let told = unspecialised(&plan(&units, &[], &ARCHS), |_| true);
+        assert!(told.len() == 1 && told[0].starts_with("`app::scale` has no"), "{told:?}");
+        assert_eq!(unspecialised(&plan(&units, &[], &ARCHS), |_| false).len(), 0);
+        let recorded = record::parse("app::scale S=[4]");
+        assert_eq!(unspecialised(&plan(&units, &recorded, &ARCHS), |_| true).len(), 0);
+    }
+}
