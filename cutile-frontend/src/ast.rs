@@ -16,6 +16,8 @@ pub struct Module {
     pub functions: Vec<Function>,
     /// `use`s of single names: the name in this module, and the path.
     pub imports: Vec<Import>,
+    /// There is a `use path::*` of another module than the vocabulary: a name that nothing here explains may come from it.
+    pub open: bool,
     /// The number of expressions.
     pub expr_count: u32,
 }

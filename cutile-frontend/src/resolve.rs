@@ -21,6 +21,8 @@ pub struct Names<'m> {
     pub functions: HashMap<&'m str, &'m Function>,
     /// Imported paths by name.
     pub imports: HashMap<String, &'m syn::Path>,
+    /// Names that nothing here explains may come from a `use path::*`.
+    pub open: bool,
 }
 
 /// Looks at all items of a module.
@@ -29,6 +31,7 @@ pub fn names<'m>(module: &'m Module, report: &mut Report) -> Names<'m> {
         consts: HashMap::new(),
         functions: module.functions.iter().map(|f| (f.path.as_str(), f)).collect(),
         imports: module.imports.iter().map(|i| (i.name.to_string(), &i.path)).collect(),
+        open: module.open,
     };
     names.consts = consts::evaluate(&module.consts, report);
     names
@@ -196,10 +199,16 @@ impl<'n, 'm> FunctionNames<'n, 'm> {
                 _ => None,
             };
         }
-        self.names
-            .imports
-            .contains_key(&name.to_string())
+        self.may_be_foreign(name)
             .then(|| Dim::Extern(self.extern_const(name.to_string(), name.span())))
+    }
+
+    /// Whether a name that is not the module's own may be a const of another module: it is imported, or it is in capitals
+    /// and all of a module is imported.
+    pub fn may_be_foreign(&self, name: &Ident) -> bool {
+        let text = name.to_string();
+        self.names.imports.contains_key(&text)
+            || (self.names.open && !text.contains(char::is_lowercase))
     }
 
     fn array_element(&mut self, name: &Ident, axis: usize) -> Option<Dim> {

@@ -3,6 +3,9 @@
 
 use cutile_ir::op::{BinaryOp, CompareOp, ReduceKind, UnaryOp};
 
+/// The names of the module that holds the vocabulary.
+pub(crate) const MODULES: [&str; 2] = ["core", "dsl"];
+
 /// What a vocabulary name means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {

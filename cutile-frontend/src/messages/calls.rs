@@ -98,6 +98,10 @@ pub(crate) fn axis_out_of_range(axis: i64, rank: usize) -> String {
     )
 }
 
+pub(crate) fn grid_axis(axis: i64) -> String {
+    format!("there is no axis {axis}: a grid has axes 0 to {}", cutile_ir::MAX_RANK - 1)
+}
+
 pub(crate) fn to_scalar_shape() -> String {
     "only a tile of one element is a scalar: reduce it first, as in `reduce_sum(t, 0)`".into()
 }

@@ -42,7 +42,9 @@ pub(crate) fn unsupported_generic_argument() -> String {
 }
 
 pub(crate) fn unknown_type(name: &Ident) -> String {
-    format!("`{name}` is not a type of the kernel language")
+    format!(
+        "`{name}` is not a type of the kernel language: write an element type, such as `f32`, or a type parameter"
+    )
 }
 
 pub(crate) fn array_length() -> String {

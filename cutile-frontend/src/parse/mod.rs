@@ -17,6 +17,7 @@ use crate::{
     ast::{Const, Expr, ExprId, Function, Import, Module},
     messages,
     report::Report,
+    vocabulary,
 };
 
 /// What of `use`s is of interest, flattened.
@@ -35,16 +36,18 @@ pub fn module(item: &ItemMod, report: &mut Report) -> Module {
     let mut parser = Parser { report, next_id: 0, functions: Vec::new() };
     let mut consts = Vec::new();
     let mut imports = Vec::new();
+    let mut open = false;
     match &item.content {
         None => parser.report.error(item.ident.span(), messages::module_without_body(&item.ident)),
         Some((_, items)) => {
+            open = items.iter().any(|i| matches!(i, Item::Use(u) if opens(&u.tree, None)));
             parser.variants(items);
             for item in items {
                 parser.item(item, &mut consts, &mut imports);
             }
         }
     }
-    Module { consts, functions: parser.functions, imports, expr_count: parser.next_id }
+    Module { consts, functions: parser.functions, imports, open, expr_count: parser.next_id }
 }
 
 impl Parser<'_> {
@@ -122,6 +125,16 @@ fn collect_imports(tree: &UseTree, prefix: &mut UsePrefix, imports: &mut Vec<Imp
         UseTree::Rename(r) => import(prefix, Some(&r.ident), &r.rename),
         UseTree::Group(g) => g.items.iter().for_each(|t| collect_imports(t, prefix, imports)),
         _ => {}
+    }
+}
+
+/// Whether a `use` brings in all names of a module other than the vocabulary; `last` is the name before.
+fn opens(tree: &UseTree, last: Option<&syn::Ident>) -> bool {
+    match tree {
+        UseTree::Path(p) => opens(&p.tree, Some(&p.ident)),
+        UseTree::Group(g) => g.items.iter().any(|t| opens(t, last)),
+        UseTree::Glob(_) => !last.is_some_and(|name| vocabulary::MODULES.iter().any(|m| name == m)),
+        _ => false,
     }
 }
 

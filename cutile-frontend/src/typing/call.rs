@@ -51,6 +51,13 @@ impl Checker<'_, '_, '_> {
                 self.word_call(e, word, &known_as, &path.generics, &refs(args), expected)
             }
             (_, Some(_)) => self.import_call(e, name.to_string(), &path.generics, args, expected),
+            (None, None) if PRELUDE.iter().any(|p| name == p) => {
+                self.report.error(e.span, messages::std_function(&name.to_string()));
+                Ty::Error
+            }
+            (None, None) if self.names.names.open => {
+                self.import_call(e, name.to_string(), &path.generics, args, expected)
+            }
             (None, None) => self.unknown_function(e, name, args),
         }
     }
@@ -67,7 +74,7 @@ impl Checker<'_, '_, '_> {
         let alias = path.path.segments.first().and_then(|first| {
             let import = self.names.names.imports.get(&first.ident.to_string())?;
             let last = &import.segments.last()?.ident;
-            Some(path.path.segments.len() == 2 && VOCABULARY.iter().any(|m| last == m))
+            Some(path.path.segments.len() == 2 && vocabulary::MODULES.iter().any(|m| last == m))
         });
         if is_vocabulary(&path.path) || alias == Some(true) {
             return match vocabulary::function(&last.to_string()) {
@@ -157,7 +164,8 @@ impl Checker<'_, '_, '_> {
                 return Ty::Error;
             }
             other => {
-                self.report.rustc_error(e.span, messages::no_method(&self.show(&other), name));
+                // Rust's arrays and tuples have some.
+                self.report.error(e.span, messages::no_method(&self.show(&other), name));
                 return Ty::Error;
             }
         };
@@ -247,13 +255,13 @@ fn refs(args: &[Expr]) -> Vec<&Expr> {
     args.iter().collect()
 }
 
-/// The names of the vocabulary's module.
-const VOCABULARY: [&str; 2] = ["core", "dsl"];
+/// Functions that every Rust program sees.
+const PRELUDE: [&str; 6] = ["drop", "Some", "Ok", "Err", "Box", "Vec"];
 
 /// The path leads into `cutile::core`.
 fn is_vocabulary(path: &syn::Path) -> bool {
     let n = path.segments.len();
-    n >= 2 && VOCABULARY.iter().any(|m| path.segments[n - 2].ident == m)
+    n >= 2 && vocabulary::MODULES.iter().any(|m| path.segments[n - 2].ident == m)
 }
 
 /// Methods of Rust's own numbers; some mean another thing for integers.

@@ -224,7 +224,7 @@ impl Checker<'_, '_, '_> {
                 }
             };
         }
-        if self.names.names.imports.contains_key(&name.to_string()) {
+        if self.names.may_be_foreign(name) {
             return self.foreign_const(e, expected);
         }
         self.report.rustc_error(e.span, messages::unknown_name(name));

@@ -242,7 +242,13 @@ impl Checker<'_, '_, '_> {
             TypeKind::Name(name) => match self.names.element(name) {
                 Some(e) => Ty::Scalar(El::Is(e)),
                 None => {
-                    self.report.rustc_error(name.span(), messages::unknown_type(name));
+                    let message = messages::unknown_type(name);
+                    if self.names.names.open || self.names.may_be_foreign(name) {
+                        // An alias, perhaps, which rustc sees through.
+                        self.report.error(name.span(), message);
+                    } else {
+                        self.report.rustc_error(name.span(), message);
+                    }
                     Ty::Error
                 }
             },

@@ -47,7 +47,7 @@ impl Checker<'_, '_, '_> {
             Word::Ids | Word::Counts => Ty::Tuple(vec![Ty::i32(); 3]),
             Word::IdArray => self.id_array(e, generics),
             Word::Id | Word::Count => {
-                axis = self.axis(args[0], cutile_ir::MAX_RANK);
+                axis = self.grid_axis(args[0]);
                 Ty::i32()
             }
             Word::Unary(op) => self.unary_word(op, args[0], expected, e),
@@ -186,6 +186,17 @@ impl Checker<'_, '_, '_> {
                 self.report.error(e.span, messages::id_rank());
                 Ty::Error
             }
+        }
+    }
+
+    /// An axis of the grid. Any `i32` suits rustc.
+    fn grid_axis(&mut self, e: &Expr) -> Option<u32> {
+        match self.names.dim(e) {
+            Some(Dim::Const(n)) if !(0..cutile_ir::MAX_RANK as i64).contains(&n) => {
+                self.report.error(e.span, messages::grid_axis(n));
+                None
+            }
+            _ => self.axis(e, cutile_ir::MAX_RANK),
         }
     }
 

@@ -125,6 +125,30 @@ fn k<T: Float>(x: &mut Tensor<T, {[4]}>, y: &mut Tensor<f16, {[4]}>, z: &mut Ten
 }
 
 #[test]
+fn what_rustc_would_take_and_kernels_do_not_is_told_here() {
+    let found = complaints(
+        "use super::Alias;
+#[cutile::entry()]
+fn k(y: &mut Tensor<i32, {[4]}>) {
+    let a: Alias = 1;
+    drop(a);
+    let b = [1, 2].len();
+    y.store(full(program_id(7), y.shape()));
+}",
+    );
+    let ours: Vec<&String> = found.iter().filter(|m| !m.starts_with("rustc: ")).collect();
+    assert_eq!(
+        ours,
+        [
+            "4:12: `Alias` is not a type of the kernel language: write an element type, such as `f32`, or a type parameter",
+            "5:5: a kernel can't call `drop`: use the vocabulary, methods of numbers, or a helper",
+            "6:20: `[i32; 2]` has no method `len`",
+            "7:29: there is no axis 7: a grid has axes 0 to 5",
+        ]
+    );
+}
+
+#[test]
 fn views_and_tensors_are_chosen_before_the_launch() {
     let found = complaints(
         "#[cutile::entry()]

@@ -142,3 +142,19 @@ fn consts_of_other_modules_are_i32() {
         assert!(ir(&kernel(body)).contains("dim extern.0 : i32"), "{body}");
     }
 }
+
+#[test]
+fn what_nothing_explains_may_come_from_a_glob() {
+    let kernel = "#[cutile::entry()]
+    fn k(y: &mut Tensor<f32, {[SIZE]}>) {
+        let t: Tile<f32, {[SIZE]}> = square(y.load());
+        y.store(t + SIZE as f32);
+    }";
+    let text = ir(&format!("use super::helpers::*;\n{kernel}"));
+    assert!(
+        text.contains(r#"imports ["square"]"#) && text.contains(r#"externs ["SIZE"]"#),
+        "{text}"
+    );
+    // Without one it is a name that is nowhere.
+    assert!(!complaints(&format!("use super::helpers::{{self}};\n{kernel}")).is_empty());
+}

@@ -69,6 +69,25 @@ mod kernels {
     }
 }
 
+#[cutile::module]
+mod with_globs {
+    use super::helpers::*;
+    use cutile::core::*;
+
+    #[cutile::entry()]
+    fn all_by_name(y: &mut Tensor<f32, { [WIDTH] }>) {
+        let n: i32 = own_n();
+        y.store(six_times(y.load()) + n as f32);
+    }
+}
+
+#[test]
+fn all_names_of_another_module_may_be_imported_at_once() {
+    let y = api::ones::<f32>([8]).partition([8]);
+    let (y,) = with_globs::all_by_name(y).sync().unwrap();
+    assert_eq!(y.unpartition().into_host_vec().sync().unwrap(), [6.0 + 64.0; 8]);
+}
+
 #[test]
 fn consts_of_two_modules_of_one_name_stay_apart() {
     let (y,) = kernels::consts(api::zeros::<i32>([128]).partition([128])).sync().unwrap();
