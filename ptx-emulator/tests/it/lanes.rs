@@ -191,6 +191,11 @@ fn a_lane_waits_for_its_own_bulk_copies() {
 fn a_lane_waits_for_its_own_asynchronous_copies() {
     let body = "cp.async.ca.shared.global [%r2], [%rd2], 4; cp.async.wait_all; ? ld.shared.u32 %r5, [%r3];";
     needs(body, "bar.warp.sync -1;", 32);
+    // A flag behind a fence tells another warp of them.
+    let flag = "setp.eq.u32 %p4, %r0, 0; @%p4 st.shared.u32 [%r1+2048], 0; bar.sync 0; setp.ge.u32 %p3, %r0, 32; @%p3 bra W;
+        cp.async.ca.shared.global [%r2], [%rd2], 4; ? fence.acq_rel.cta; atom.relaxed.cta.shared.add.u32 %r5, [%r1+2048], 1; cp.async.wait_all; bra E;
+        W: ld.relaxed.cta.shared.u32 %r5, [%r1+2048]; setp.lt.u32 %p1, %r5, 32; @%p1 bra W; fence.acq_rel.cta; ld.shared.u32 %r5, [%r2+-128]; E:";
+    needs(flag, "cp.async.wait_all;", 64);
     // The destination was read by the lane beside, in order with the wait and not with the copy's issue.
     let early = "st.shared.u32 [%r2], 0; bar.warp.sync -1; cp.async.ca.shared.global [%r2], [%rd2], 4; ld.shared.u32 %r5, [%r3];
         bar.warp.sync -1; cp.async.wait_all;";

@@ -15,7 +15,7 @@ use super::super::warp::Warp;
 use super::Standing;
 
 /// Number by which no cluster goes: clocks of strong locations are nobody's own.
-const NOBODY: u32 = u32::MAX;
+pub(super) const NOBODY: u32 = u32::MAX;
 /// Phases of a barrier that are kept for warps that have not yet looked.
 const KEPT_PHASES: usize = 64;
 
@@ -84,12 +84,13 @@ pub(in crate::exec) fn acquire(cluster: &mut Cluster<'_>, warp: &Warp, order: Or
 /// `fence` and `membar`
 pub(in crate::exec) fn fence(cluster: &mut Cluster<'_>, warp: &Warp, order: Order, mask: u32) {
     let Some(races) = &mut cluster.races else { return };
+    let own = races.cluster;
     let (standing, slots) = races.standing(warp);
     if matches!(order, Order::Acquire | Order::AcqRel | Order::Sc) {
-        standing.acquire_heard(mask);
+        standing.acquire_heard(mask, own);
     }
     if matches!(order, Order::Release | Order::AcqRel | Order::Sc) {
-        standing.release(mask);
+        standing.release(mask, slots);
     }
     if order == Order::Sc {
         standing.seal(mask, slots);
@@ -198,9 +199,12 @@ pub(in crate::exec) fn mbarrier_acquire(
     let Some(races) = &mut cluster.races else { return };
     let number = races.number(warp) as usize;
     if let Some(object) = cluster.blocks[block].objects.get(&at) {
-        match relaxed {
-            true => races.standings[number].hear(mask, &object.done),
-            false => races.standings[number].acquire(mask, &object.done),
+        if relaxed {
+            let mut location = Clock::default();
+            location.join_foreign(NOBODY, races.cluster, &object.done);
+            races.standings[number].hear(mask, &location);
+        } else {
+            races.standings[number].acquire(mask, &object.done);
         }
     }
 }
@@ -208,7 +212,8 @@ pub(in crate::exec) fn mbarrier_acquire(
 /// `fence.proxy.async`
 pub(in crate::exec) fn proxy_fence(cluster: &mut Cluster<'_>, warp: &Warp, active: u32) {
     let Some(races) = &mut cluster.races else { return };
-    races.standing(warp).0.proxy_fence(active);
+    let (standing, slots) = races.standing(warp);
+    standing.proxy_fence(active, slots);
 }
 
 /// The matrix instructions of a warp up to a tick are complete.

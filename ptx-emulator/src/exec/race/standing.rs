@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::check::clock::{ALL, Clock};
 
 use super::super::frame::{LANES, lanes};
+use super::order::NOBODY;
 
 /// Groups of lanes whose unacquired knowledge is told apart.
 const MAX_HEARD: usize = 64;
@@ -94,6 +95,11 @@ impl Standing {
     /// Adds what lanes know of themselves.
     fn add_own(&self, mask: u32, slots: Slots, into: &mut Clock) {
         into.raise(slots.warp, self.whole(mask), self.tick);
+        self.add_copies(mask, slots, into);
+    }
+
+    /// Adds the copies of their own that lanes know to be complete.
+    fn add_copies(&self, mask: u32, slots: Slots, into: &mut Clock) {
         if let Some(copied) = &self.copied {
             let first = copied[mask.trailing_zeros() as usize % LANES];
             if lanes(mask).all(|lane| copied[lane] == first) {
@@ -158,21 +164,22 @@ impl Standing {
         self.groups.push((mask, merged));
     }
 
-    fn fence(&mut self, mask: u32) -> Vec<Fenced> {
+    fn fence(&mut self, mask: u32, slots: Slots) -> Vec<Fenced> {
         let tick = self.tick;
-        let of = |(lanes, clock): &(u32, Clock)| Fenced {
-            lanes: lanes & mask,
-            clock: Arc::new(clock.clone()),
-            tick,
-        };
-        let fresh = self.groups.iter().filter(|(lanes, _)| lanes & mask != 0).map(of).collect();
+        let mut fresh = Vec::new();
+        for (lanes, clock) in self.groups.iter().filter(|(lanes, _)| lanes & mask != 0) {
+            let lanes = lanes & mask;
+            let mut clock = clock.clone();
+            self.add_copies(lanes, slots, &mut clock);
+            fresh.push(Fenced { lanes, clock: Arc::new(clock), tick });
+        }
         self.tick = self.tick.saturating_add(1);
         fresh
     }
 
     /// A release fence of these lanes.
-    pub(super) fn release(&mut self, mask: u32) {
-        let fresh = self.fence(mask);
+    pub(super) fn release(&mut self, mask: u32, slots: Slots) {
+        let fresh = self.fence(mask, slots);
         replace(&mut self.fenced, mask, fresh);
     }
 
@@ -203,8 +210,8 @@ impl Standing {
     }
 
     /// `fence.proxy.async` of these lanes.
-    pub(super) fn proxy_fence(&mut self, mask: u32) {
-        let fresh = self.fence(mask);
+    pub(super) fn proxy_fence(&mut self, mask: u32, slots: Slots) {
+        let fresh = self.fence(mask, slots);
         replace(&mut self.proxied, mask, fresh);
     }
 
@@ -218,7 +225,7 @@ impl Standing {
         &self.proxied
     }
 
-    /// Lanes read a released location.
+    /// Lanes read a released location. Its clock is nobody's own.
     pub(super) fn hear(&mut self, mask: u32, location: &Clock) {
         match self.heard.iter_mut().find(|(lanes, _)| *lanes == mask) {
             Some((_, clock)) => clock.join(location),
@@ -235,12 +242,12 @@ impl Standing {
         }
     }
 
-    /// An acquire fence of these lanes.
-    pub(super) fn acquire_heard(&mut self, mask: u32) {
+    /// An acquire fence of these lanes, of cluster `own`.
+    pub(super) fn acquire_heard(&mut self, mask: u32, own: u32) {
         let mut heard = std::mem::take(&mut self.heard);
         for (lanes, clock) in &mut heard {
             if *lanes & mask != 0 {
-                self.acquire(*lanes & mask, clock);
+                self.learn(*lanes & mask, |known| known.join_foreign(own, NOBODY, clock));
                 *lanes &= !mask;
             }
         }
