@@ -9,6 +9,7 @@ mod fuzz;
 mod gemm;
 mod hardware;
 mod harness;
+mod idioms;
 mod isa;
 mod lanes;
 mod launches;
