@@ -133,3 +133,46 @@ fn warps_hand_buffers_on_by_named_barriers() {
         N: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 10; @%p2 bra C; st.global.u32 [%rd2+-128], %r9; E:";
     assert_eq!(run(body, 1, 64)[..32], [45; 32]);
 }
+
+#[test]
+fn objects_of_a_cluster_are_made_behind_a_relaxed_arrival() {
+    // Each block makes an object, fences, and arrives relaxed; then it stores to its neighbour and arrives there.
+    let body = "mov.u32 %r4, %cluster_ctarank; xor.b32 %r5, %r4, 1; mapa.shared::cluster.u32 %r6, %r1, %r5; @!%p0 bra S;
+        mbarrier.init.shared::cta.b64 [%r1], 1; fence.mbarrier_init.release.cluster;
+        S: barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned; @!%p0 bra W; add.u32 %r7, %r4, 5;
+        st.shared::cluster.u32 [%r6+16], %r7; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r6];
+        W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r1], 0; @!%p1 bra W;
+        ld.shared.u32 %r8, [%r1+16]; @%p0 st.global.u32 [%rd3], %r8; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+    let pair = |body: &str| {
+        let device = Device::new(&entry(&format!("{START}{body}\nret;")));
+        let at = device.upload(&[0u32; 256]);
+        let launch = Launch {
+            cluster: Some([2, 1, 1]),
+            dynamic_shared: 4096,
+            ..Launch::new([2, 1, 1], [32, 1, 1])
+        };
+        device.run(launch, &[at]).map(|_| device.download::<u32>(at, 2))
+    };
+    assert_eq!(pair(body).unwrap_or_else(|e| panic!("{e}")), [6, 5]);
+    let unfenced = pair(&body.replace("fence.mbarrier_init.release.cluster;", "")).unwrap_err();
+    assert!(matches!(unfenced.kind, FaultKind::Race { space: "shared", .. }), "{unfenced}");
+}
+
+#[test]
+fn a_warp_copies_for_another() {
+    // Warp 0 fills two stages by cp.async, every lane's copies arriving on the stage's full object; warp 1 reads, its lane
+    // 0 arrives on the empty object.
+    let body = "@!%p0 bra S; mbarrier.init.shared::cta.b64 [%r1+1024], 32; mbarrier.init.shared::cta.b64 [%r1+1032], 32;
+        mbarrier.init.shared::cta.b64 [%r1+1040], 1; mbarrier.init.shared::cta.b64 [%r1+1048], 1; S: bar.sync 0;
+        mov.u32 %r4, 0; mov.u32 %r12, 0; setp.ge.u32 %p1, %r0, 32;
+        N: and.b32 %r5, %r4, 1; mad.lo.u32 %r6, %r5, 8, %r1; mad.lo.u32 %r7, %r5, 128, %r2; shr.u32 %r8, %r4, 1; and.b32 %r8, %r8, 1; @%p1 bra C;
+        xor.b32 %r9, %r8, 1; A: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r6+1040], %r9; @!%p2 bra A;
+        cp.async.ca.shared.global [%r7], [%rd2+512], 4; cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r6+1024]; bra M;
+        C: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r6+1024], %r8; @!%p2 bra C;
+        xor.b32 %r10, %r7, 4; ld.shared.u32 %r11, [%r10+-128]; add.u32 %r12, %r12, %r11; bar.warp.sync -1;
+        setp.eq.u32 %p3, %r0, 32; @%p3 mbarrier.arrive.shared::cta.b64 _, [%r6+1040];
+        M: add.u32 %r4, %r4, 1; setp.lt.u32 %p4, %r4, 7; @%p4 bra N; @%p1 st.global.u32 [%rd2+-128], %r12; @!%p1 cp.async.wait_all;";
+    let body = format!("st.global.u32 [%rd2+512], 3; {body}");
+    assert_eq!(run(&body, 1, 64)[..32], [21; 32]);
+    needs(&body, "bar.warp.sync -1;", "", 1, 64);
+}

@@ -153,12 +153,18 @@ pub(in crate::exec) fn cluster_arrive(
     active: u32,
 ) {
     let Some(races) = &mut cluster.races else { return };
-    if !relaxed {
-        let mut pending = std::mem::take(&mut races.cluster_pending);
-        let (standing, slots) = races.standing(warp);
+    let mut pending = std::mem::take(&mut races.cluster_pending);
+    let (standing, slots) = races.standing(warp);
+    if relaxed {
+        // It publishes no more than fences before it made ready.
+        standing.offer(active, |known, lanes, tick| {
+            pending.join(known);
+            pending.raise(slots.warp, lanes, tick);
+        });
+    } else {
         standing.publish(active, slots, &mut pending);
-        races.cluster_pending = pending;
     }
+    races.cluster_pending = pending;
 }
 
 /// The cluster's barrier is complete.
