@@ -390,6 +390,11 @@ impl Checker<'_, '_, '_> {
                 return Ty::Error;
             }
         };
+        // Rust indexes by `usize`, and consts of shapes are `i32`.
+        let index = match &index.kind {
+            ExprKind::Cast(x, _) => x,
+            _ => index,
+        };
         match self.names.dim(index) {
             Some(Dim::Const(n)) if usize::try_from(n).is_ok_and(|n| n < len) => {
                 self.typed.meanings.insert(e.id, Meaning::Position(n as usize));

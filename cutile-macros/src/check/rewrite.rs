@@ -1,7 +1,8 @@
 //! What differs in a body of the type-check copy:
 //!
 //! - a const parameter as a value is `<BM as Dim>::VALUE`;
-//! - a comparison is a call, since Rust's own operators can't give a tile;
+//! - a comparison is a call, since Rust's own operators can't give a tile; so is `!`, which otherwise would have to know at once
+//!   what the comparison gives;
 //! - the axis of a reduction is a type, `Ax::<1>`, since the result's shape depends on it;
 //! - `const_shape!` and `const_array!` are values of types; `assert!` only wants a bool; a step may be any integer;
 //! - in a turbofish, const arguments are types.
@@ -11,7 +12,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote_spanned};
 use syn::{
     BinOp, Expr, ExprCall, ExprMethodCall, GenericArgument, GenericParam, Generics, Ident, ItemFn,
-    Macro, PathArguments, Stmt, Token, Type,
+    Macro, PathArguments, Stmt, Token, Type, UnOp,
     parse::Parser,
     parse_quote, parse_quote_spanned,
     punctuated::Punctuated,
@@ -255,6 +256,13 @@ impl VisitMut for Rewriter<'_> {
                         quote_spanned!(span=> #krate::core::Compare::#method(#left, #right)),
                     );
                 }
+            }
+            Expr::Unary(u) if matches!(u.op, UnOp::Not(_)) => {
+                visit_mut::visit_expr_unary_mut(self, u);
+                let span = u.op.span();
+                let krate = self.krate.at(span);
+                let operand = &u.expr;
+                *e = Expr::Verbatim(quote_spanned!(span=> #krate::core::Invert::not_(#operand)));
             }
             Expr::Call(c) => self.call(c),
             Expr::MethodCall(m) => self.method(m),

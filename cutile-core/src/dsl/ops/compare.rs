@@ -54,6 +54,25 @@ pub trait Compare<R> {
     fn ge_(self, right: R) -> Self::Out;
 }
 
+/// What stands right of `!`: a bool or an integer, or a tile of them. Rust's own operator wants the type at once, and that of
+/// a comparison may come later (`let odd = i % 2 == 1; if !odd ..`).
+#[diagnostic::on_unimplemented(
+    message = "`!` can't be applied to `{Self}`",
+    label = "expected a bool or an integer, or a tile of them"
+)]
+#[doc(hidden)]
+pub trait Invert {
+    /// `!`
+    fn not_(self) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: std::ops::Not<Output = T>> Invert for T {
+    fn not_(self) -> T {
+        kernel_only()
+    }
+}
+
 macro_rules! methods {
     ($right:ty => $out:ty) => {
         methods!(@ $right, $out, eq_ ne_ lt_ le_ gt_ ge_);

@@ -28,6 +28,23 @@ mod kernels {
         y.store(either + both * 10 + differ * 100);
     }
 
+    /// Nothing here says of which type the numbers are.
+    #[cutile::entry()]
+    fn unannotated(y: &mut Tensor<i32, { [4] }>) {
+        let list = [2, 3];
+        let mut n = 0;
+        while !(n > 9) {
+            let even = n % 2 == 0;
+            let half = n == 0 || !even && n as f32 * 0.5 < 2.0;
+            if !even || half {
+                y.store(y.load() + list[ONE as usize]);
+            }
+            n += 1;
+        }
+    }
+
+    const ONE: i32 = 1;
+
     #[cutile::entry()]
     fn hard_sigmoid<const S: [i32; 1]>(slope: f32, y: &mut Tensor<f32, S>) {
         y.store(y.load().map(|v| {
@@ -76,6 +93,13 @@ fn bools_are_logical() {
     let z = api::from_slice(&[t, f, t, f], [4]);
     let (_, _, y) = kernels::flags(x, z, api::zeros::<i32>([4]).partition([4])).sync().unwrap();
     assert_eq!(y.unpartition().into_host_vec().sync().unwrap(), [111, 101, 101, 100]);
+}
+
+#[test]
+fn types_of_numbers_follow_as_in_rust() {
+    let (y,) = kernels::unannotated(api::zeros::<i32>([4]).partition([4])).sync().unwrap();
+    // 0, and the odd ones.
+    assert_eq!(y.unpartition().into_host_vec().sync().unwrap(), [6 * 3; 4]);
 }
 
 #[test]
