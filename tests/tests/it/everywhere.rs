@@ -7,8 +7,8 @@ use crate::child::{in_child, is_child};
 use crate::emulated::{ARCHS, can_compile, emulator};
 
 /// The modules whose tests name no device.
-const SUBJECTS: [&str; 5] =
-    ["field_cases::", "language::", "launch_errors::", "spec::", "tensors::"];
+const SUBJECTS: [&str; 6] =
+    ["field_cases::", "in_flight::", "language::", "launch_errors::", "spec::", "tensors::"];
 
 #[test]
 fn results_are_the_same_on_emulated_devices() {
