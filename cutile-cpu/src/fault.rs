@@ -82,6 +82,16 @@ pub enum RunError {
     /// A tile program stopped.
     #[error(transparent)]
     Fault(#[from] Box<Fault>),
+    /// There is no memory for the tiles of one program; nothing ran.
+    #[error(
+        "kernel `{kernel}`: no memory for the {bytes} bytes that the tiles of one program need; use smaller tiles"
+    )]
+    OutOfMemory {
+        /// The kernel.
+        kernel: String,
+        /// What one program needs.
+        bytes: usize,
+    },
 }
 
 /// Why a kernel can't be prepared.

@@ -6,7 +6,8 @@ use crate::fault::{Fault, PrepareError, RunError, SourceLocation};
 use crate::plan::Plan;
 use cutile_ir::{Function, Kernel, MAX_RANK};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::TryReserveError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A specialised kernel, prepared for the CPU. Prepare it once and run it often, from any thread.
@@ -63,7 +64,8 @@ impl Program {
     ///
     /// # Errors
     /// [`RunError::Argument`] if arguments or grid don't suit the kernel, before anything runs;
-    /// [`RunError::Fault`] if a program faults: the first one in the grid's order.
+    /// [`RunError::OutOfMemory`] if no thread gets the memory of one program; [`RunError::Fault`] if a program faults: the
+    /// first one in the grid's order.
     ///
     /// # Safety
     /// Until `run` returns, for every tensor argument: each element that extents, strides and base
@@ -84,8 +86,14 @@ impl Program {
             grid,
             first_fault: AtomicU64::new(u64::MAX),
         };
-        let shared =
-            Shared { launch, args, total, next: AtomicU64::new(0), fault: Mutex::default() };
+        let shared = Shared {
+            launch,
+            args,
+            total,
+            next: AtomicU64::new(0),
+            fault: Mutex::default(),
+            has_memory: AtomicBool::new(false),
+        };
         let threads = threads.clamp(1, max_threads()).min(usize::try_from(total).unwrap_or(1));
         // Eight portions a thread even out what programs differ in; a portion is a row of neighbours.
         let portion = (total / (threads as u64 * 8)).max(1);
@@ -101,6 +109,10 @@ impl Program {
             }),
             // SAFETY: the caller's contract, passed on.
             _ => unsafe { shared.work(total) },
+        }
+        if !shared.has_memory.into_inner() {
+            let (kernel, bytes) = (self.function.name.clone(), self.plan.frame_bytes);
+            return Err(RunError::OutOfMemory { kernel, bytes });
         }
         let fault = shared.fault.into_inner().unwrap_or_else(PoisonError::into_inner);
         match fault {
@@ -159,6 +171,8 @@ struct Shared<'a> {
     next: AtomicU64,
     /// The first fault in the grid's order, so far.
     fault: Mutex<Option<(u64, Box<Trap>)>>,
+    /// Some thread has the memory that a program needs; the others can do without their own.
+    has_memory: AtomicBool,
 }
 
 // SAFETY: the raw pointers in it are tensors' addresses, which `Program::run`'s contract lets all
@@ -171,7 +185,7 @@ impl Shared<'_> {
     /// # Safety
     /// As for [`Program::run`].
     unsafe fn work(&self, portion: u64) {
-        with_scratch(self.launch.plan.frame_bytes, |base| {
+        let ran = with_scratch(self.launch.plan.frame_bytes, |base| {
             // SAFETY: the scratch memory is this thread's alone and as large as the plan asks.
             let mut frame = unsafe { Frame::new(&self.launch, base) };
             for (arg, slot) in &self.launch.plan.scalars {
@@ -189,6 +203,9 @@ impl Shared<'_> {
                 unsafe { self.portion(&mut frame, start, end) };
             }
         });
+        if ran.is_ok() {
+            self.has_memory.store(true, Ordering::Relaxed);
+        }
     }
 
     /// # Safety
@@ -241,20 +258,23 @@ struct Line([u8; 64]);
 const KEPT_LINES: usize = (64 << 20) / 64;
 
 /// Runs `f` with as many bytes, initialised and aligned to a cache line, which the thread keeps for
-/// the next launch.
-fn with_scratch(bytes: usize, f: impl FnOnce(*mut u8)) {
+/// the next launch; an error if there is no such memory.
+fn with_scratch(bytes: usize, f: impl FnOnce(*mut u8)) -> Result<(), TryReserveError> {
     thread_local! {
         static SCRATCH: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
     }
     let mut lines = SCRATCH.take();
     let needed = bytes.div_ceil(64).max(1);
     if lines.len() < needed {
-        lines = vec![Line([0; 64]); needed];
+        lines = Vec::new();
+        lines.try_reserve_exact(needed)?;
+        lines.resize(needed, Line([0; 64]));
     }
     f(lines.as_mut_ptr().cast());
     if lines.len() <= KEPT_LINES {
         SCRATCH.set(lines);
     }
+    Ok(())
 }
 
 /// The most programs of a launch.
@@ -268,4 +288,18 @@ pub(crate) fn program_count(grid: &[u32]) -> Result<u64, ArgumentError> {
     grid.iter()
         .try_fold(1u64, |n, g| n.checked_mul((*g).into()).filter(|n| *n <= PROGRAM_LIMIT))
         .ok_or(ArgumentError::GridSize { limit: PROGRAM_LIMIT })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_scratch;
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error_and_the_next_launch_runs() {
+        assert!(with_scratch(isize::MAX as usize, |_| unreachable!("there is none")).is_err());
+        let mut ran = false;
+        // SAFETY: the memory is as large as asked for.
+        with_scratch(100, |base| ran = unsafe { base.add(99).read() } == 0).unwrap();
+        assert!(ran);
+    }
 }
