@@ -20,6 +20,7 @@ GOALS = [
     ("relu f32", "higher", 0.90),
     ("softmax f32", "higher", 0.80),
     ("gemm bf16", "higher", 0.40),
+    ("matmul", "higher", None),
     ("runtime: submit, many kernels in one operation", "lower", 1.10),
     ("raw cuLaunchKernel, 16 and one stream write", "lower", None),
     ("runtime: submit, operations of 16 chained kernels", "lower", 1.10),

@@ -63,6 +63,11 @@ impl Settings {
         if self.small { 512 } else { 4096 }
     }
 
+    /// Rows of the square matrices that `api::matmul` is given.
+    pub fn matmul_sizes(&self) -> &'static [usize] {
+        if self.small { &[100] } else { &[512, 1024, 2048, 4096] }
+    }
+
     /// Times `run(launches)`: seconds a launch, sorted. The number of launches is chosen so that a
     /// sample takes about 30 ms; the first samples warm up and are not kept.
     pub fn samples(

@@ -148,8 +148,14 @@ pub mod matmul {
     /// c = a * b, summed in f32.
     #[cutile_macros::entry(
         specialize(T = f32, BM = 32, BN = 32),
+        specialize(T = f32, BM = 64, BN = 64),
+        specialize(T = f32, BM = 128, BN = 128),
         specialize(T = f16, BM = 32, BN = 32),
-        specialize(T = bf16, BM = 32, BN = 32)
+        specialize(T = f16, BM = 64, BN = 64),
+        specialize(T = f16, BM = 128, BN = 128),
+        specialize(T = bf16, BM = 32, BN = 32),
+        specialize(T = bf16, BM = 64, BN = 64),
+        specialize(T = bf16, BM = 128, BN = 128)
     )]
     fn summed_in_f32<T: Float, const BM: i32, const BN: i32>(
         a: &Tensor<T, { [-1, -1] }>,

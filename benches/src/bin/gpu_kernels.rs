@@ -6,12 +6,13 @@
 //! Bytes are counted read and written, each once. A sample is one submission of many launches in a
 //! chain, timed on the host from submission to completion; it lasts tens of milliseconds, so that
 //! the few microseconds of one completion do not count. Figures are medians of the samples.
-//! `--only NAME` runs one part (copy, saxpy, relu, softmax, gemm). `--small` shrinks everything, to see that the program runs; its figures mean nothing.
+//! `--only NAME` runs one part (copy, saxpy, relu, softmax, gemm, matmul). `--small` shrinks everything, to see that the program runs; its figures mean nothing.
 
+use cutile::api::MatMul;
 use cutile::cuda_async::with_context;
 use cutile::prelude::*;
 use cutile_benches::{Figures, Settings};
-use half::bf16;
+use half::{bf16, f16};
 
 #[cutile::module]
 mod kernels {
@@ -185,7 +186,7 @@ fn gemm(settings: &Settings, figures: &mut Figures) -> Result<(), DeviceError> {
     let z = api::full(bf16::NAN, [n, n]).partition([128, 128]);
     let (z, ..) = kernels::gemm::<32>(z, x.clone(), y.clone()).sync()?;
     let z = z.unpartition();
-    check_gemm(&host_x, &host_y, &z.to_host_vec().sync()?, n);
+    check_gemm(&host_x, &host_y, &z.to_host_vec().sync()?, n, 4e-3);
     let mut z = Some(z.partition([128, 128]));
     let samples = settings.samples(|launches| {
         let (x, y) = (x.clone(), y.clone());
@@ -197,24 +198,59 @@ fn gemm(settings: &Settings, figures: &mut Figures) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Rows spread over the matrix against f64, by relative Frobenius norm: one rounding to bf16.
-fn check_gemm(x: &[bf16], y: &[bf16], z: &[bf16], n: usize) {
-    assert!(z.iter().all(|v| v.is_finite()), "an element was not written");
+/// `api::matmul`, which chooses its tiles itself.
+fn matmul(settings: &Settings, figures: &mut Figures) -> Result<(), DeviceError> {
+    for &n in settings.matmul_sizes() {
+        product("f32", n, |v| v, 1e-5, settings, figures)?;
+        product("f16", n, f16::from_f32, 4e-3, settings, figures)?;
+    }
+    Ok(())
+}
+
+/// The product of two square matrices of one type, with its relative error bounded.
+fn product<T: MatMul + Into<f64>>(
+    name: &str,
+    n: usize,
+    cast: fn(f32) -> T,
+    bound: f64,
+    settings: &Settings,
+    figures: &mut Figures,
+) -> Result<(), DeviceError> {
+    let random = |seed| -> Result<_, DeviceError> {
+        let values = api::randn::<f32>([n * n], seed).sync()?.to_host_vec().sync()?;
+        let values: Vec<T> = values.into_iter().map(cast).collect();
+        Ok((values.clone(), std::sync::Arc::new(api::from_vec(values, [n, n]).sync()?)))
+    };
+    let (host_x, x) = random(6)?;
+    let (host_y, y) = random(7)?;
+    let z = api::matmul(x.clone(), y.clone()).to_host_vec().sync()?;
+    check_gemm(&host_x, &host_y, &z, n, bound);
+    let samples = settings.samples(|launches| {
+        let (x, y) = (x.clone(), y.clone());
+        chain((), launches, move |()| api::matmul(x.clone(), y.clone()).map(drop)).sync()
+    })?;
+    figures.operations(&format!("matmul {name} {n}^3"), 2 * n * n * n, samples);
+    Ok(())
+}
+
+/// Rows spread over the matrix against f64, by relative Frobenius norm.
+fn check_gemm<T: Copy + Into<f64>>(x: &[T], y: &[T], z: &[T], n: usize, bound: f64) {
+    assert!(z.iter().all(|v| (*v).into().is_finite()), "an element was not written");
     let (mut difference, mut norm) = (0.0f64, 0.0f64);
     for row in (0..n).step_by((n / 16).max(1)) {
         let mut exact = vec![0.0f64; n];
         for (k, x) in x[row * n..][..n].iter().enumerate() {
             for (e, y) in exact.iter_mut().zip(&y[k * n..][..n]) {
-                *e += f64::from(*x) * f64::from(*y);
+                *e += (*x).into() * (*y).into();
             }
         }
         for (e, z) in exact.iter().zip(&z[row * n..][..n]) {
-            difference += (f64::from(*z) - e).powi(2);
+            difference += ((*z).into() - e).powi(2);
             norm += e * e;
         }
     }
     let error = (difference / norm).sqrt();
-    assert!(error < 4e-3, "gemm: relative error {error}");
+    assert!(error < bound, "gemm: relative error {error}");
 }
 
 /// The reference: the driver's copy from device memory to device memory.
@@ -238,13 +274,14 @@ fn copy(settings: &Settings, figures: &mut Figures) -> Result<(), DeviceError> {
 /// Measures one part.
 type Part = fn(&Settings, &mut Figures) -> Result<(), DeviceError>;
 
-const PARTS: [(&str, Part); 6] = [
+const PARTS: [(&str, Part); 7] = [
     ("copy", copy),
     ("saxpy", saxpy),
     ("relu", relu),
     ("softmax", softmax),
     ("copy", copy),
     ("gemm", gemm),
+    ("matmul", matmul),
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
