@@ -101,11 +101,15 @@ impl Ptx {
 struct Parser {
     text: String,
     at: usize,
+    /// Where lines end, so that the line of a place is found without counting.
+    line_ends: Vec<usize>,
 }
 
 impl Parser {
     fn new(text: &str) -> Parser {
-        Parser { text: blank_comments(text), at: 0 }
+        let text = blank_comments(text);
+        let line_ends = text.match_indices('\n').map(|(at, _)| at).collect();
+        Parser { text, at: 0, line_ends }
     }
 
     fn file(mut self) -> Result<Ptx, ParseError> {
@@ -222,7 +226,7 @@ impl Parser {
     /// One parameter: `.param .u64 .ptr .global .align 1 name`, `.param .align 8 .b8 name[128]`.
     fn parameter(&self, piece: &str, start: usize) -> Result<Parameter, ParseError> {
         let error = |expected| ParseError {
-            line: line_at(&self.text, start + piece.len() - piece.trim_start().len()),
+            line: self.line_at(start + piece.len() - piece.trim_start().len()),
             expected,
             found: piece.trim().to_owned(),
         };
@@ -361,7 +365,11 @@ impl Parser {
     }
 
     fn line(&self) -> u32 {
-        line_at(&self.text, self.at)
+        self.line_at(self.at)
+    }
+
+    fn line_at(&self, at: usize) -> u32 {
+        1 + self.line_ends.partition_point(|end| *end < at) as u32
     }
 
     fn error(&self, expected: &'static str) -> ParseError {
@@ -376,10 +384,6 @@ enum Declaration {
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
-}
-
-fn line_at(text: &str, at: usize) -> u32 {
-    1 + text[..at].bytes().filter(|b| *b == b'\n').count() as u32
 }
 
 fn collapse_space(text: &str) -> String {
@@ -511,6 +515,17 @@ $L__BB0_2:
             SAMPLE.lines().nth(body[5].line as usize - 1).unwrap().trim_start().get(..3),
             Some("ld.")
         );
+    }
+
+    /// Minutes, if each statement looked for its line from the start of the text.
+    #[test]
+    fn a_long_text_is_read_once() {
+        let header = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n";
+        let body = "\tadd.s32 %r1, %r1, 1;\n".repeat(100_000);
+        let ptx = Ptx::parse(&format!("{header}{body}}}\n")).unwrap();
+        let statements = ptx.functions[0].body.as_ref().unwrap();
+        assert_eq!(statements.len(), 100_000);
+        assert_eq!((statements[0].line, statements[99_999].line), (6, 100_005));
     }
 
     #[test]
