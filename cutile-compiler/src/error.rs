@@ -64,6 +64,26 @@ pub enum CompileError {
         /// Bytes that the target has.
         available: u32,
     },
+    /// A tile is too large for the registers of a block, by far.
+    #[error(
+        "kernel `{kernel}`{}: a tile of {shape:?} leaves {elements} elements to each of {threads} threads, \
+         and a thread can hold {most}: use smaller tiles",
+        at(.place)
+    )]
+    TileTooLarge {
+        /// The kernel.
+        kernel: String,
+        /// Where in the kernel's source, if that is known.
+        place: Option<String>,
+        /// The tile's extents.
+        shape: Vec<u32>,
+        /// Elements that a thread would hold.
+        elements: usize,
+        /// Threads of a block.
+        threads: u32,
+        /// Elements that a thread may hold.
+        most: usize,
+    },
     /// A pass made tile IR that the verifier refuses: a bug of cutile.
     #[error("kernel `{kernel}` is not well formed after pass `{pass}`:{}", lines(.diagnostics))]
     Pass {
@@ -77,6 +97,10 @@ pub enum CompileError {
     /// A file or program of this machine failed.
     #[error(transparent)]
     Io(#[from] IoError),
+}
+
+fn at(place: &Option<String>) -> String {
+    place.as_ref().map_or(String::new(), |place| format!(", {place}"))
 }
 
 fn lines(diagnostics: &[cutile_ir::Diagnostic]) -> String {

@@ -151,3 +151,32 @@ fn a_product_copies_its_operands_ahead() {
     insta::assert_snapshot!(shown(GEMM, Stage::Map));
     insta::assert_snapshot!(shown(GEMM, Stage::Simt));
 }
+
+/// `y = 2 y` by tiles of so many rows.
+fn doubled(rows: u32) -> String {
+    format!(
+        "files [\"src/lib.rs\"]
+        entry @k(%y: partitioned f32[?, ?] by [{rows}, 4096]) {{
+            %p = partition %y : view f32[{rows}, 4096]
+            %o = program_id 0 : i32
+            %z = constant 0 : i32
+            %t = load %p [%o, %z] clip : f32[{rows}, 4096] loc 0:7:9
+            %s = binary add %t %t : f32[{rows}, 4096]
+            store %s %p [%o, %z]
+            yield
+        }}"
+    )
+}
+
+#[test]
+fn tiles_far_beyond_the_registers_are_refused_at_their_place() {
+    let target = Target::new("sm_90a".parse().unwrap());
+    let rust = |rows| stage(&kernel(&doubled(rows)), FactsClass::Aligned, &target, Stage::Simt);
+    assert!(rust(4).is_ok());
+    let error = rust(4096).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "kernel `k`, src/lib.rs:7:9: a tile of [4096, 4096] leaves 16384 elements to each of 1024 threads, \
+         and a thread can hold 512: use smaller tiles"
+    );
+}

@@ -79,6 +79,7 @@ pub fn generate(
         bindings: vec![None; f.values.len()],
         coordinates: HashMap::new(),
         fragments: BTreeSet::new(),
+        oversized: None,
         scratch: scratch::Scratch::default(),
         hazards: memory::Hazards::default(),
         faults: fault::Faults::default(),
@@ -146,6 +147,8 @@ pub(crate) struct Emitter<'k> {
     coordinates: HashMap<LayoutId, Vec<String>>,
     /// Register counts of the fragments in use.
     fragments: BTreeSet<usize>,
+    /// A layout of more registers than can be.
+    oversized: Option<LayoutId>,
     scratch: scratch::Scratch,
     hazards: memory::Hazards,
     faults: fault::Faults,
@@ -155,6 +158,9 @@ pub(crate) struct Emitter<'k> {
 }
 
 type Done = Result<(), CompileError>;
+
+/// Elements of a tile that one thread may hold: twice its registers. Spilled as they are they still compile in seconds.
+const MOST_ELEMENTS: usize = 512;
 
 impl<'k> Emitter<'k> {
     fn block(&mut self, block: &'k Block) -> Done {
@@ -173,6 +179,22 @@ impl<'k> Emitter<'k> {
             OpKind::Matrix(kind) => self.product(op, kind),
             OpKind::Program(kind) => self.program(op, kind),
             OpKind::Control(kind) => self.control(op, kind),
+        }?;
+        match self.oversized {
+            Some(layout) => Err(self.tile_too_large(op, layout)),
+            None => Ok(()),
+        }
+    }
+
+    fn tile_too_large(&self, op: &Op, layout: LayoutId) -> CompileError {
+        let l = self.mapping.get(layout);
+        CompileError::TileTooLarge {
+            kernel: self.f.name.clone(),
+            place: self.kernel.place(op),
+            shape: l.shape().to_vec(),
+            elements: l.register_count(),
+            threads: l.thread_count(),
+            most: MOST_ELEMENTS,
         }
     }
 
@@ -267,6 +289,9 @@ impl<'k> Emitter<'k> {
     fn fragment(&mut self, layout: LayoutId) -> String {
         let registers = self.mapping.get(layout).register_count();
         self.fragments.insert(registers);
+        if registers > MOST_ELEMENTS {
+            self.oversized.get_or_insert(layout);
+        }
         format!("Fragment{registers}")
     }
 
