@@ -34,14 +34,21 @@ def main():
         names = [r["name"] for r in part]
         axis.barh(names, [r["ratio"] for r in part], color="#4878a8")
         for i, r in enumerate(part):
-            axis.text(r["ratio"], i, f" {r['ratio']:.2f}", va="center", fontsize=8)
+            text = f"{r['ratio']:.2f}" if r["ratio"] >= 0.1 else f"{r['ratio']:.1g}"
+            axis.text(r["ratio"], i, f" {text}", va="center", fontsize=8)
             if r.get("goal"):
                 axis.plot([r["goal"]] * 2, [i - 0.4, i + 0.4], color="#c44e52", linewidth=2)
         axis.axvline(1, color="#888888", linewidth=0.8)
         axis.invert_yaxis()
         axis.tick_params(labelsize=8)
         axis.set_title(title, fontsize=10, loc="left")
-        axis.set_xlim(0, 1.25 * max([1.0] + [r["ratio"] for r in part]))
+        most = max([1.0] + [r["ratio"] for r in part])
+        least = min([1.0] + [r["ratio"] for r in part])
+        if most / least > 50:
+            axis.set_xscale("log")
+            axis.set_xlim(least / 2, 4 * most)
+        else:
+            axis.set_xlim(0, 1.25 * most)
     figure.suptitle(f"{rows[0]['device']}; red: the goal", fontsize=10)
     figure.savefig(HERE / f"{card}.svg", metadata={"Date": None})
 
