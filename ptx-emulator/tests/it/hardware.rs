@@ -4,7 +4,8 @@
 //! the card's results of approximate functions, compared within the errors that the ISA states, and of matrix products
 //! whose sums round, compared within a part of the sum of magnitudes. With `PTX_HARDWARE_DIR=DIR`,
 //! `cargo test -p ptx-emulator --test it -- --ignored write_suite` writes the suite there, `tests/hardware/run.py DIR`
-//! runs it on a card, and `... -- --ignored compare_suite` compares value by value and writes the two files.
+//! runs it on a card, and `... -- --ignored compare_suite` compares value by value and writes the two files. Cases that
+//! no card has run yet run here all the same, and may not fault.
 
 mod async_cases;
 mod bulk_cases;
@@ -148,13 +149,16 @@ fn results_are_those_of_the_card() {
             _ => values.get(&*case.name).map(|card| agrees(case, card, found, sizes)),
         };
         match same {
+            None if !case.recorded => {}
+            Some(_) if !case.recorded => wrong.push(format!("{}: is recorded now", case.name)),
             None => wrong.push(format!("{}: not recorded", case.name)),
             Some(false) => wrong.push(case.name.clone()),
             Some(true) => {}
         }
     }
     assert!(wrong.is_empty(), "differ from the card: {wrong:#?}");
-    assert_eq!(hashes.len() + values.len(), cases.len(), "more is recorded than there is");
+    let recorded = cases.iter().filter(|case| case.recorded).count();
+    assert_eq!(hashes.len() + values.len(), recorded, "more is recorded than there is");
 }
 
 #[test]

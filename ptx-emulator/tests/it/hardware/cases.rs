@@ -187,6 +187,8 @@ pub(crate) struct Case {
     pub(crate) pools: [Pool; 3],
     pub(crate) kind: Kind,
     pub(crate) shape: Shape,
+    /// Whether a card's results are in the repository.
+    pub(crate) recorded: bool,
     /// Where the inputs' random sequence starts.
     seed: u64,
 }
@@ -333,7 +335,10 @@ pub(crate) fn inputs(case: &Case) -> Vec<u64> {
         .collect()
 }
 
-pub(crate) struct List(Vec<Case>);
+pub(crate) struct List {
+    cases: Vec<Case>,
+    recorded: bool,
+}
 
 impl List {
     pub(crate) fn add(&mut self, body: &str, pools: [Pool; 3]) {
@@ -353,21 +358,22 @@ impl List {
         kind: Kind,
         shape: Shape,
     ) {
-        self.0.push(Case {
+        self.cases.push(Case {
             name: name.replace(['\n', '\t'], " "),
             body: body.to_owned(),
             pools,
             kind,
             // Cases of unusual shape share their inputs, which keeps the suite small.
-            seed: if shape.stores { shape.words as u64 } else { self.0.len() as u64 },
+            seed: if shape.stores { shape.words as u64 } else { self.cases.len() as u64 },
             shape,
+            recorded: self.recorded,
         });
     }
 }
 
 /// Every case.
 pub(crate) fn all() -> Vec<Case> {
-    let mut list = List(Vec::new());
+    let mut list = List { cases: Vec::new(), recorded: true };
     scalar_cases::integers(&mut list);
     scalar_cases::bits(&mut list);
     scalar_cases::singles(&mut list);
@@ -389,16 +395,18 @@ pub(crate) fn all() -> Vec<Case> {
     wide_cases::more_atomics(&mut list);
     scalar_cases::tables(&mut list);
     tensor_cases::copies(&mut list);
+    list.recorded = false;
+    tensor_cases::waiting(&mut list);
     let mut names = std::collections::HashSet::new();
-    for case in &list.0 {
+    for case in &list.cases {
         assert!(names.insert(&case.name), "two cases have the name {}", case.name);
     }
-    list.0
+    list.cases
 }
 
 /// Programs that the card does not carry out.
 pub(crate) fn refused() -> Vec<Case> {
-    let mut list = List(Vec::new());
+    let mut list = List { cases: Vec::new(), recorded: true };
     tensor_cases::refused(&mut list);
-    list.0
+    list.cases
 }

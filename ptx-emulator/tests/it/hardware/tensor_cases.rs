@@ -1,4 +1,4 @@
-//! TMA: tensor copies in every swizzle, inside and across the tensor's borders.
+//! TMA: tensor copies of every rank, element, swizzle, step and fill, and their reductions.
 
 use super::async_cases::wait;
 use super::bulk_cases::{start, tile_out};
@@ -82,6 +82,26 @@ fn put(l: &mut List, name: &str, map: Map, at: &[i32], pool: Pool) {
     l.push(&format!("tma store {name} at {at:?}"), &body, [pool; 3], Kind::Exact, shape);
 }
 
+/// Reduces the tile into the input, and gives that.
+fn reduce(l: &mut List, op: &str, map: Map, at: &[i32], pool: Pool) {
+    let (rank, bytes) = (map.extents.len(), bytes(&map));
+    let mut body = format!(
+        "{} {MAP} @%k0 cp.reduce.async.bulk.tensor.{rank}d.global.shared::cta.{op}.tile.bulk_group [%w3, {{{}}}], [%t2]; @%k0 cp.async.bulk.commit_group; @%k0 cp.async.bulk.wait_group 0; bar.sync 0; mad.wide.u32 %w2, %v0, 8, %w0;",
+        start(words_for(bytes) + 1),
+        coordinates(at)
+    );
+    for i in 0..WORDS {
+        body += &format!(
+            " ld.relaxed.gpu.global.u64 %at, [%w2+{}]; st.global.u64 [%out+{}], %at;",
+            1024 * i,
+            8 * i
+        );
+    }
+    let name = format!("tma reduce {op} {:?} at {at:?}", map.element);
+    let shape = Shape { map: Some(map), ..Shape::block(128, WORDS, WORDS) };
+    l.push(&name, &body, [pool; 3], Kind::Exact, shape);
+}
+
 const SWIZZLES: [Swizzle; 4] = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128];
 
 /// Copies at which the card stops with an illegal instruction.
@@ -109,14 +129,30 @@ fn pool(element: ElementType) -> Pool {
     }
 }
 
+/// Two-dimensional copies in every swizzle, inside and across the tensor's borders.
 pub(super) fn copies(l: &mut List) {
-    use ElementType::*;
-    for element in [U8, U16, U32] {
+    elements(l, &[ElementType::U8, ElementType::U16, ElementType::U32]);
+}
+
+/// What no card has run yet: other elements, ranks, steps within the box, reductions.
+pub(super) fn waiting(l: &mut List) {
+    use ElementType::{Bf16, F16, F32, F64, I32, I64, U64};
+    elements(l, &[I32, U64, I64, F16, F32, F64, Bf16]);
+    ranks(l);
+    steps(l);
+    reductions(l);
+}
+
+fn elements(l: &mut List, all: &[ElementType]) {
+    for &element in all {
         let per = 16 / element.bytes();
         for swizzle in SWIZZLES {
             // A tensor of 9 rows of a little less than eight chunks; a box of as many chunks as the swizzle spans.
             let chunks = if swizzle == Swizzle::None { 3 } else { swizzle.span() / 16 };
-            let float = matches!(element, F16 | F32 | F64 | Bf16);
+            let float = matches!(
+                element,
+                ElementType::F16 | ElementType::F32 | ElementType::F64 | ElementType::Bf16
+            );
             // Copies begin at multiples of sixteen bytes: the hardware takes no others.
             for (nan, at, rest) in [
                 (false, [0, 0], per / 2),
@@ -141,5 +177,75 @@ pub(super) fn copies(l: &mut List) {
                 store(l, &name, map, &at, pool(element));
             }
         }
+    }
+}
+
+/// One to five dimensions, boxes inside, across each border and outside.
+fn ranks(l: &mut List) {
+    let extents = [13u64, 5, 4, 3, 2];
+    let boxes = [8u32, 3, 2, 2, 2];
+    for rank in 1..=5 {
+        for swizzle in [Swizzle::None, Swizzle::B32] {
+            for (promotion, start) in [0i32, -1, 1, 2, 4, 100, -100].into_iter().enumerate() {
+                let far = start.abs() == 100;
+                let mut at = vec![if far { 0 } else { start }; rank];
+                at[0] = 4 * start;
+                // Promotion in the second-level cache changes no result.
+                let promotion = promotion as u32 % 4;
+                let map = Map {
+                    swizzle,
+                    promotion,
+                    ..map(ElementType::U32, &extents[..rank], 64, &boxes[..rank])
+                };
+                let name = format!("rank {rank} {swizzle:?} promotion {promotion}");
+                load(l, &name, map.clone(), &at, Pool::Int);
+                store(l, &name, map, &at, Pool::Int);
+            }
+        }
+    }
+    for (rows, columns) in [(1, 64), (33, 16), (64, 8), (2, 256), (128, 16)] {
+        let map = map(ElementType::U16, &[100, 60], 208, &[columns, rows]);
+        load(l, &format!("box {columns} x {rows}"), map, &[8, 7], Pool::Int);
+    }
+}
+
+/// Every second, third .. element of the outer dimensions.
+fn steps(l: &mut List) {
+    for steps in [[1, 2, 1], [1, 1, 2], [1, 3, 2], [2, 2, 2], [1, 8, 1], [4, 1, 1]] {
+        for at in [[0, 0, 0], [4, 1, 1], [-4, -1, -1], [8, 7, 3]] {
+            let map = Map {
+                element_strides: steps.to_vec(),
+                ..map(ElementType::U32, &[13, 10, 5], 64, &[8, 7, 4])
+            };
+            let name = format!("steps {steps:?}");
+            load(l, &name, map.clone(), &at, Pool::Int);
+            store(l, &name, map, &at, Pool::Int);
+        }
+    }
+}
+
+fn reductions(l: &mut List) {
+    use ElementType::*;
+    let numbers = ["add", "min", "max"];
+    for (element, ops) in [
+        (U32, &["add", "min", "max", "and", "or", "xor", "inc", "dec"][..]),
+        (I32, &["add", "min", "max", "and", "or", "xor"]),
+        (U64, &["add", "min", "max", "and", "or", "xor"]),
+        (I64, &["min", "max"]),
+        (F16, &numbers),
+        (Bf16, &numbers),
+        (F32, &numbers[..1]),
+    ] {
+        let per = 16 / element.bytes();
+        for op in ops {
+            let plain = map(element, &[u64::from(3 * per + per / 2), 5], 80, &[2 * per, 4]);
+            reduce(l, op, plain.clone(), &[per as i32, 1], pool(element));
+            reduce(l, op, plain, &[2 * per as i32, 2], pool(element));
+        }
+    }
+    // Across the tensor's borders, and swizzled.
+    for at in [[0, 2], [8, 3]] {
+        let plain = Map { swizzle: Swizzle::B32, ..map(U32, &[14, 5], 80, &[8, 4]) };
+        reduce(l, "add", plain, &at, Pool::Int);
     }
 }
