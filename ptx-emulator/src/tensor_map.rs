@@ -200,14 +200,9 @@ impl TensorMap {
 
     /// Sixteen bytes of what elements outside become.
     pub(crate) fn fill(&self) -> [u8; 16] {
-        let element: &[u8] = match (self.nan_fill, self.element) {
-            (true, ElementType::F16) => &[0xff, 0x7f],
-            (true, ElementType::Bf16) => &[0xff, 0x7f],
-            (true, ElementType::F32) => &[0xff, 0xff, 0xff, 0x7f],
-            (true, ElementType::F64) => &[0, 0, 0, 0, 0, 0, 0xf8, 0x7f],
-            _ => &[0],
-        };
-        std::array::from_fn(|i| element[i % element.len()])
+        // Of whatever type the elements are, the card (an H200) fills in this one pattern: a NaN of each of them.
+        let [low, high] = if self.nan_fill { 0x7ff7u16.to_le_bytes() } else { [0; 2] };
+        std::array::from_fn(|i| if i % 2 == 0 { low } else { high })
     }
 }
 

@@ -129,15 +129,10 @@ fn pool(element: ElementType) -> Pool {
     }
 }
 
-/// Two-dimensional copies in every swizzle, inside and across the tensor's borders.
+/// Copies of all elements in every swizzle, inside and across the tensor's borders; ranks, steps within the box, reductions.
 pub(super) fn copies(l: &mut List) {
-    elements(l, &[ElementType::U8, ElementType::U16, ElementType::U32]);
-}
-
-/// What no card has run yet: other elements, ranks, steps within the box, reductions.
-pub(super) fn waiting(l: &mut List) {
-    use ElementType::{Bf16, F16, F32, F64, I32, I64, U64};
-    elements(l, &[I32, U64, I64, F16, F32, F64, Bf16]);
+    use ElementType::{Bf16, F16, F32, F64, I32, I64, U8, U16, U32, U64};
+    elements(l, &[U8, U16, U32, I32, U64, I64, F16, F32, F64, Bf16]);
     ranks(l);
     steps(l);
     reductions(l);
