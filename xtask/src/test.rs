@@ -30,16 +30,16 @@ struct Step {
     run: fn(&Scope) -> Outcome,
 }
 
-/// Everything, in order. Cheap and telling steps first.
+/// Everything, in order. Cheap and telling steps first; kernels before tests, which load those that are built.
 const STEPS: &[Step] = &[
     Step { name: "tools", by_package: true, run: tools },
     Step { name: "format", by_package: true, run: format },
     Step { name: "clippy", by_package: true, run: clippy },
     Step { name: "features", by_package: false, run: features },
+    Step { name: "kernels", by_package: false, run: kernels },
     Step { name: "tests", by_package: true, run: tests },
     Step { name: "doc-tests", by_package: true, run: doc_tests },
     Step { name: "loom", by_package: false, run: loom },
-    Step { name: "kernels", by_package: false, run: kernels },
     Step { name: "docs", by_package: true, run: docs },
     Step { name: "outside", by_package: false, run: outside },
 ];

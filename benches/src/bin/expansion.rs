@@ -113,9 +113,7 @@ struct Folder {
 impl Folder {
     fn new(level: u32) -> Result<Folder, Failure> {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
-        let target =
-            std::env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
-        let path = target.join(format!("expansion/opt-{level}"));
+        let path = workspace.join(format!("target/expansion/opt-{level}"));
         fs::create_dir_all(path.join("src"))?;
         let manifest = format!(
             "[package]\nname = \"measured\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
@@ -144,8 +142,7 @@ impl Folder {
     }
 
     fn compile(&self) -> Result<f64, Failure> {
-        let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-        let output = Command::new(cargo)
+        let output = Command::new("cargo")
             .args(["rustc", "--quiet", "--lib", "--profile", "check", "--", "-Ztime-passes"])
             .current_dir(&self.path)
             .env("CARGO_TARGET_DIR", self.path.join("target"))
