@@ -108,6 +108,7 @@ fn find<'a>(units: &'a Units, name: &str) -> Result<Unit<'a>, BuildError> {
             } else {
                 format!("are: {}", names.join(", "))
             };
+            let known = known + " (kernels of tests: `--test NAME` or `--all-targets`)";
             Err(BuildError::NoKernel { given: name.to_owned(), known })
         }
     }
