@@ -16,16 +16,41 @@ pub(crate) struct Graph {
 impl Graph {
     /// For each block the first instruction of its immediate post-dominator, `NO_PC` where that is the function's end.
     ///
-    /// The iterative algorithm of Cooper, Harvey and Kennedy on the reversed graph, with one virtual exit.
+    /// Blocks from which the function is never left meet where they meet on their way to a trap, or on their way round.
     pub(crate) fn reconvergence(&self) -> Vec<Pc> {
+        let blocks = self.successors.len();
+        let mut meeting = vec![None; blocks];
+        let mut leaves = self.leaves.clone();
+        loop {
+            let dominators = self.post_dominators(&leaves, &meeting);
+            for (block, dominator) in dominators.into_iter().enumerate() {
+                if let Some(dominator) = dominator {
+                    meeting[block] = Some(self.starts.get(dominator).copied().unwrap_or(NO_PC));
+                }
+            }
+            let Some(last) = meeting.iter().rposition(Option::is_none) else { break };
+            let ends = |block: usize| meeting[block].is_none() && self.successors[block].is_empty();
+            leaves = (0..blocks).map(ends).collect();
+            if !leaves.contains(&true) {
+                leaves[last] = true;
+            }
+        }
+        meeting.into_iter().flatten().collect()
+    }
+
+    /// The immediate post-dominator of each block that has none yet and can reach one that `leaves`; the number of blocks
+    /// stands for the end.
+    ///
+    /// The iterative algorithm of Cooper, Harvey and Kennedy on the reversed graph, with one virtual exit.
+    fn post_dominators(&self, leaves: &[bool], known: &[Option<Pc>]) -> Vec<Option<usize>> {
         let blocks = self.successors.len();
         let exit = blocks;
         let mut predecessors = vec![Vec::new(); blocks + 1];
-        for (from, to) in self.successors.iter().enumerate() {
-            for &to in to {
+        for from in (0..blocks).filter(|&from| known[from].is_none()) {
+            for &to in &self.successors[from] {
                 predecessors[to as usize].push(from);
             }
-            if self.leaves[from] {
+            if leaves[from] {
                 predecessors[exit].push(from);
             }
         }
@@ -41,7 +66,7 @@ impl Graph {
             changed = false;
             for &block in order.iter().rev().filter(|&&b| b != exit) {
                 let targets = &self.successors[block];
-                let mut new = if self.leaves[block] { exit } else { usize::MAX };
+                let mut new = if leaves[block] { exit } else { usize::MAX };
                 for &target in targets {
                     let target = target as usize;
                     if dominator[target] == usize::MAX {
@@ -59,12 +84,8 @@ impl Graph {
                 }
             }
         }
-        (0..blocks)
-            .map(|block| match dominator[block] {
-                d if d >= exit => NO_PC,
-                d => self.starts[d],
-            })
-            .collect()
+        dominator.truncate(blocks);
+        dominator.into_iter().map(|d| (d != usize::MAX).then_some(d)).collect()
     }
 }
 
@@ -188,6 +209,21 @@ mod tests {
         let graph =
             Graph { starts: vec![0, 1, 2, 3], successors, leaves: vec![false, false, false, true] };
         assert_eq!(graph.reconvergence(), [3, 3, NO_PC, NO_PC]);
+    }
+
+    #[test]
+    fn lanes_meet_on_their_way_to_a_trap_or_round_a_loop() {
+        let graph = |successors: Vec<Vec<u32>>, leaves| {
+            Graph { starts: (0..4).collect(), successors, leaves }.reconvergence()
+        };
+        // A diamond whose join traps; a diamond whose join starts again.
+        let trap = vec![vec![1, 2], vec![3], vec![3], vec![]];
+        assert_eq!(graph(trap, vec![false; 4]), [3, 3, 3, NO_PC]);
+        let round = vec![vec![1, 2], vec![3], vec![3], vec![0]];
+        assert_eq!(graph(round, vec![false; 4]), [3, 3, 3, NO_PC]);
+        // A trap beside the way out is still nobody's meeting point.
+        let beside = vec![vec![1, 3], vec![2, 3], vec![], vec![]];
+        assert_eq!(graph(beside, vec![false, false, false, true]), [3, 3, NO_PC, NO_PC]);
     }
 
     #[test]
