@@ -136,9 +136,12 @@ fn bools_and_elements_are_parameters_too() {
 #[test]
 fn kernels_without_outputs_take_a_grid() {
     let x = api::arange::<i32>(12).sync().unwrap().reshape([3, 4]);
-    let (x,) = kernels::positions(x).grid([3, 4]).sync().unwrap();
+    kernels::positions(x).grid([3, 4]).sync().unwrap();
+    // On a host device: a fault ends a GPU's context.
+    let stream = Device::host(0).new_stream().unwrap();
+    let x = api::arange::<i32>(12).sync_on(&stream).unwrap().reshape([3, 4]);
     assert!(
-        kernels::positions(x).grid([3, 3]).sync().is_err(),
+        kernels::positions(x).grid([3, 3]).sync_on(&stream).is_err(),
         "element 4 is not program (1, 1)'s"
     );
 }
