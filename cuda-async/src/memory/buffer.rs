@@ -80,6 +80,12 @@ impl Buffer {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Whether work that writes it has been enqueued since it was allocated: until then its contents
+    /// are undefined.
+    pub fn is_written(&self) -> bool {
+        lock(&self.0.track).is_written()
+    }
+
     /// The failure that left the contents undefined, if there was one; on CUDA a failure ends the
     /// whole device, and no buffer is poisoned by itself.
     pub fn poison(&self) -> Option<&DeviceError> {

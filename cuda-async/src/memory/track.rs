@@ -19,12 +19,19 @@ pub(crate) enum AccessKind {
 pub(super) struct Track {
     write: Option<Mark>,
     reads: SmallVec<[Mark; 2]>,
+    /// Whether `write` is a write, and not the allocation.
+    written: bool,
 }
 
 impl Track {
     /// Fresh memory is as if written by its allocation.
     pub(super) fn allocated(at: Option<Mark>) -> Self {
-        Track { write: at, reads: SmallVec::new() }
+        Track { write: at, reads: SmallVec::new(), written: false }
+    }
+
+    /// Whether any work has written it, or will.
+    pub(super) fn is_written(&self) -> bool {
+        self.written
     }
 
     /// A mark that `kind` has to come after and that `covered` does not vouch for.
@@ -45,6 +52,7 @@ impl Track {
         if kind == AccessKind::Write {
             // Whoever waits for this write waits for everything before it.
             self.write = Some(mark);
+            self.written = true;
             self.reads.clear();
             return;
         }

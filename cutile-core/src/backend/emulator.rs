@@ -95,7 +95,10 @@ fn load(
 struct Region {
     base: DevicePtr,
     bytes: usize,
+    /// The kernel may write it.
     written: bool,
+    /// Nobody has written it yet: to the kernel it is not initialised.
+    fresh: bool,
 }
 
 fn enqueue(
@@ -115,11 +118,12 @@ fn enqueue(
             continue;
         };
         let written = matches!(arg, Arg::Partition(..));
+        let fresh = !tensor.buffer.is_written();
         let base = if written { ctx.write(&tensor.buffer) } else { ctx.read(&tensor.buffer) }?;
         let bytes = tensor.buffer.len();
         let place = memory.alloc(bytes.max(1) as u64).map_err(DeviceError::new)?;
         addresses.push(place + tensor.byte_offset() as u64);
-        regions.push((place, Region { base, bytes, written }));
+        regions.push((place, Region { base, bytes, written, fresh }));
     }
     let record = memory.alloc(FAULT_RECORD as u64).map_err(DeviceError::new)?;
     let around =
@@ -160,7 +164,7 @@ impl Task {
         let memory = &self.memory;
         let program = self.loaded.module.load(memory).map_err(DeviceError::new)?;
         memory.fill(self.record, 0, FAULT_RECORD as u64).map_err(DeviceError::new)?;
-        for (place, region) in &self.regions {
+        for (place, region) in self.regions.iter().filter(|(_, region)| !region.fresh) {
             // SAFETY: a buffer of that size, declared by this work: it lives, is initialised from its making, and nobody
             // writes it meanwhile.
             let bytes =

@@ -10,7 +10,7 @@ mod sum;
 
 pub use cutile_core::api::{
     Filled, FromVec, Random, arange, copy_to, eye, from_slice, from_vec, full, linspace, ones,
-    rand, randn, zeros, zip,
+    rand, randn, uninit, zeros, zip,
 };
 pub use elementwise::{add, div, maximum, mul, relu, sub};
 pub use matmul::{MatMul, matmul};

@@ -4,6 +4,7 @@
 mod handmade;
 
 use cutile::MissingKernel;
+use cutile::cuda_async::with_context;
 use cutile::prelude::*;
 
 use crate::child::{in_child, is_child};
@@ -60,6 +61,28 @@ pub(crate) fn can_compile() -> bool {
 }
 
 #[test]
+fn memory_that_nobody_wrote_is_not_initialised() {
+    in_child("emulated::memory_that_nobody_wrote_is_not_initialised", EMULATOR, || {
+        if !can_compile() {
+            return;
+        }
+        let fresh = || {
+            with_context(|ctx| {
+                // SAFETY: none of its elements is read, but for the one launch that the emulator ends.
+                let y: Tensor<f32> = unsafe { api::uninit(ctx, [8]) }?;
+                Ok(y.partition([4]))
+            })
+        };
+        // `tile_of` writes every element and reads none.
+        let (.., y) = tile_of(0, api::ones::<f32>([4]), fresh()).sync().unwrap();
+        assert_eq!(y.unpartition().to_host_vec().sync().unwrap(), [1.0; 8]);
+        let square = fresh().map(|y| y.unpartition().reshape([2, 4]).partition([2, 4]));
+        let said = saxpy(1.0, api::ones::<f32>([2, 4]), square).sync().unwrap_err().to_string();
+        assert!(said.contains("saxpy") && said.contains("uninitialised"), "{said}");
+    });
+}
+
+#[test]
 fn launches_give_what_the_cpu_gives() {
     in_child("emulated::launches_give_what_the_cpu_gives", EMULATOR, || {
         if !can_compile() {
@@ -89,7 +112,7 @@ fn a_failed_check_is_told_by_place() {
         let (.., y) = launch(1).unwrap();
         assert_eq!(y.unpartition().to_host_vec().sync().unwrap(), [4.0, 5.0, 6.0, 7.0]);
         let text = launch(2).map(|_| ()).unwrap_err().to_string();
-        assert!(text.contains("tile_of") && text.contains("emulated/mod.rs:23: "), "{text}");
+        assert!(text.contains("tile_of") && text.contains("emulated/mod.rs:24: "), "{text}");
         assert!(text.contains("trapped") && text.contains("in thread ("), "{text}");
         assert_eq!(x.to_host_vec().sync().unwrap()[7], 7.0);
     });
