@@ -1,5 +1,6 @@
 //! Shapes, ragged ends, indices: cases 37 to 47.
 
+use cutile::cuda_async::DeviceKind;
 use cutile::prelude::*;
 
 use super::{fault, host};
@@ -90,8 +91,11 @@ fn case_41_empty_tensors_add_launch_and_come_back() {
 }
 
 #[test]
-#[ignore = "takes 2 GiB of memory"]
 fn case_42_tensors_around_two_to_the_31() {
+    // An emulated device keeps a copy of all that it is given, and a mark for every byte.
+    if Device::default().kind() == DeviceKind::Emulator {
+        return;
+    }
     let near = (1usize << 31) - 8;
     let mut data = vec![0u8; near];
     let tail: Vec<u8> = (1..=8).collect();
